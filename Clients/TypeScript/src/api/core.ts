@@ -52,6 +52,8 @@ export interface Core {
 }
 
 const present = 1
+/** Milliseconds in which outcomes are collected for one transaction. */
+const settleDelay = 20
 const requestGrace = 1_000
 
 /** Performs commands on an engine of this tab. */
@@ -233,7 +235,7 @@ export class LocalCore implements Core {
         this.settling.add(counter)
         this.accepted.push({ counter, offset })
         if (!isFailed) this.report(counter, room, 'accepted', offset)
-        if (this.accepted.length === 1) setTimeout(() => void this.settle(), 0)
+        if (this.accepted.length === 1) setTimeout(() => void this.settle(), settleDelay)
     }
 
     private async settle(): Promise<void> {

@@ -90,7 +90,7 @@ export class IndexedDBOutbox implements Outbox {
             }
             await prune(s.outcomes, bounds.outcomes)
             return keys
-        })
+        }, 'readwrite', 'relaxed')
     }
 
     fail(counter: bigint, code: number, reason: string): Promise<string | undefined> {
@@ -141,7 +141,7 @@ export class IndexedDBOutbox implements Outbox {
         return this.update(async ({ cursors }) => {
             cursors.put({ room, log, offset, at: Date.now() })
             await prune(cursors, bounds.cursors)
-        })
+        }, 'readwrite', 'relaxed')
     }
 
     private async insert(s: Stores, drafts: Draft[]): Promise<OutboxMessage[]> {
@@ -180,11 +180,11 @@ export class IndexedDBOutbox implements Outbox {
         return identity
     }
 
-    /** Performs an action in one transaction, and waits until it is durable. */
-    private async update<T>(action: (s: Stores) => Promise<T>, mode: IDBTransactionMode = 'readwrite'): Promise<T> {
+    /** Performs an action in one transaction, and waits until it is durable; what may be lost can be `relaxed`. */
+    private async update<T>(action: (s: Stores) => Promise<T>, mode: IDBTransactionMode = 'readwrite',
+        durability: IDBTransactionDurability = 'strict'): Promise<T> {
         const database = await this.database
-        const options = mode === 'readwrite' ? { durability: 'strict' as const } : {}
-        const transaction = database.transaction(stores, mode, options)
+        const transaction = database.transaction(stores, mode, { durability })
         const complete = new Promise<void>((resolve, reject) => {
             transaction.oncomplete = () => resolve()
             transaction.onerror = transaction.onabort = () => reject(transaction.error)
