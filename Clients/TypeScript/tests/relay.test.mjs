@@ -148,6 +148,22 @@ test('a message whose time to live ends without a relay fails', { skip }, async 
     assert.equal(await withTime.accepted, 1n)
 })
 
+test('a closed room publishes what it has; a content that is too long fails', { skip }, async () => {
+    const ada = client('ada closes')
+    const room = ada.room('closed')
+    const sent = await Promise.all(Array.from({ length: 50 }, (_, index) => room.send(`message ${index}`)))
+    await room.close()
+    assert.deepEqual(await Promise.all(sent.map(({ accepted }) => accepted)).then((list) => list.length), 50)
+    const long = await ada.room('long').send('x'.repeat(1_048_500))
+    await assert.rejects(long.accepted, { code: 'messageTooLarge' })
+    const longest = 'x'.repeat(1_048_576 - 176 - 38 - 6)
+    const fits = await ada.room('long').send(longest)
+    assert.equal(await fits.accepted, 1n)
+    const [message] = await collect(client('bob reads').room('long', { offset: 0n }), 1)
+    assert.equal(message.text, longest)
+    await assert.rejects(ada.room('long').publish(0xf000, new Uint8Array([1])), { code: 'malformedTLV' })
+})
+
 test('tokens and passwords', { skip }, async () => {
     const state = (made, wanted) => new Promise((resolve) => made.on('state', (event) =>
         wanted.includes(event.state) && resolve(event)))

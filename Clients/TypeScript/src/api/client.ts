@@ -77,6 +77,7 @@ export class Client extends Emitter<ClientEvents> {
     private readonly core: Core
     private readonly outbox: Outbox
     private readonly openRooms = new Map<string, Room>()
+    private readonly leftRooms = new Set<Room>()
     private local: LocalCore | undefined
     private readonly listeners = new AbortController()
     private current: ConnectionState = 'connecting'
@@ -174,6 +175,7 @@ export class Client extends Emitter<ClientEvents> {
     /** @internal */
     forget(room: Room): void {
         this.openRooms.delete(room.name)
+        if (room.isSending) this.leftRooms.add(room)
     }
 
     private async request(method: string, content: Uint8Array): Promise<Uint8Array> {
@@ -232,7 +234,17 @@ export class Client extends Emitter<ClientEvents> {
                 for (const room of this.openRooms.values()) void room.open()
                 break
             case 'update': this.emit('rooms', event.entry.room === undefined ? undefined : toEntry(event.entry)); break
-            default: this.openRooms.get(event.room)?.handle(event)
+            default:
+                this.openRooms.get(event.room)?.handle(event)
+                if (event.type === 'outcome') this.settleLeft(event)
+        }
+    }
+
+    /** Messages of rooms that were left have an outcome too. */
+    private settleLeft(event: CoreEvent & { type: 'outcome' }): void {
+        for (const room of this.leftRooms) {
+            room.handle(event)
+            if (!room.isSending) this.leftRooms.delete(room)
         }
     }
 

@@ -62,6 +62,7 @@ export class LocalCore implements Core {
     private readonly rooms = new Map<string, RoomSnapshot>()
     private readonly keys = new Map<bigint, { key: string, room: string }>()
     private state: { state: ConnectionState, code: number, reason: string } = { state: 'offline', code: 0, reason: '' }
+    private readonly unused = new Set<string>()
     private readonly failed = new Set<bigint>()
     private accepted: Accepted[] = []
     private loading: Promise<void> = Promise.resolve()
@@ -107,8 +108,9 @@ export class LocalCore implements Core {
         switch (command.op) {
             case 'open': return this.open(command)
             case 'close':
-                this.driver.run((engine, now) => engine.closeRoom(command.room, now))
                 this.rooms.delete(command.room)
+                this.unused.add(command.room)
+                this.closeUnused()
                 return undefined
             case 'publish': return this.publish(command.messages)
             case 'acknowledge':
@@ -134,6 +136,15 @@ export class LocalCore implements Core {
         }
     }
 
+    /** A room is closed when no tab uses it and nothing is to be published in it. */
+    private closeUnused(): void {
+        for (const room of this.unused) {
+            if (this.engine.room(room)?.isWaiting === true) continue
+            this.unused.delete(room)
+            this.driver.run((engine, now) => engine.closeRoom(room, now))
+        }
+    }
+
     private open({ room, cursor, log, tail }: Extract<Command, { op: 'open' }>): RoomSnapshot {
         let snapshot = this.rooms.get(room)
         if (snapshot === undefined) {
@@ -141,6 +152,7 @@ export class LocalCore implements Core {
             this.rooms.set(room, snapshot)
         }
         this.driver.run((engine, now) => engine.openRoom(room, { cursor, log, tail }, now))
+        this.unused.delete(room)
         void this.load()
         return structuredClone(snapshot)
     }
@@ -168,7 +180,10 @@ export class LocalCore implements Core {
         if (message.status === 'failed') this.failed.add(counter)
         if (message.status === 'failed' || this.keys.has(counter) || this.settling.has(counter)) return
         if (this.isStopped) return
-        if (this.engine.room(room) === undefined) this.openForOutbox(room)
+        if (this.engine.room(room) === undefined) {
+            this.openForOutbox(room)
+            if (!this.rooms.has(room)) this.unused.add(room)
+        }
         this.keys.set(counter, { key, room })
         // The remaining time never exceeds the duration (C-75).
         const left = expiresAt === undefined ? undefined : Math.min(expiresAt - Date.now(), timeToLive)
@@ -243,6 +258,7 @@ export class LocalCore implements Core {
         this.accepted = []
         if (list.length > 0) await this.outbox.accept(list).catch(() => undefined)
         for (const { counter } of list) this.settling.delete(counter)
+        this.closeUnused()
     }
 
     private report(counter: bigint, room: string, state: 'sent' | 'accepted' | 'failed', offset = 0n, code = 0,

@@ -6,7 +6,7 @@ import { parseBody } from '../wire/bodies.js'
 import { textOf } from '../wire/bytes.js'
 import { Kind, Tag, Type } from '../wire/registry.generated.js'
 import { types } from '../wire/tables.js'
-import { readTLVs } from '../wire/tlv.js'
+import { checkStructure, maxContentTLVs, readTLVs } from '../wire/tlv.js'
 import type { DataBody } from '../wire/registry.generated.js'
 import { bytesOfTLVs, encodeContent, parseContent, textContent } from '../messages/tlvs.js'
 import { attachmentContent, downloadFile, type FileDescription, uploadFile } from './attachments.js'
@@ -61,9 +61,11 @@ export interface SendOptions {
 
 const requestDuration = 30_000
 const pageLimit = 256
-const maxQueue = 1_024
+const maxQueue = 512
+const maxQueuedBytes = 1_048_576
 const acknowledgeDelay = 25
 const cursorDelay = 1_000
+const retryDelay = 1_000
 const textKinds: readonly number[] = [Kind.text, Kind.reply, Kind.attachment, Kind.system, Kind.edit, Kind.card]
 
 /** A room: its messages in order, each once, and the messages of this client. Made by `Client.room`. */
@@ -79,6 +81,7 @@ export class Room extends Emitter<RoomEvents> {
     private log: bigint | undefined
     private highest = 0n
     private queue: Message[] = []
+    private queuedBytes = 0
     private waiting: (() => void)[] = []
     private isFilling = false
     private isClosed = false
@@ -128,8 +131,13 @@ export class Room extends Emitter<RoomEvents> {
         return this.publish(Kind.text, textContent(text), options)
     }
 
-    /** Publishes a content of a kind of wire.md section 13.3, as `send`. */
+    /**
+     * Publishes a content of a kind of wire.md section 13.3, as `send`.
+     *
+     * @throws WireError for a content that is no sequence of TLVs within the bounds of W-27
+     */
     async publish(kind: number, content: Uint8Array, options: SendOptions = {}): Promise<Outgoing> {
+        checkStructure(content, maxContentTLVs, maxContentTLVs)
         const key = options.key ?? crypto.randomUUID()
         const outgoing = this.sending.get(key) ?? new Outgoing(key, kind, content)
         this.sending.set(key, outgoing)
@@ -253,6 +261,11 @@ export class Room extends Emitter<RoomEvents> {
         await this.core.command({ op: 'close', room: this.name }).catch(() => undefined)
     }
 
+    /** @internal */
+    get isSending(): boolean {
+        return this.sending.size > 0
+    }
+
     // MARK: Receiving
 
     private async next(): Promise<IteratorResult<Message>> {
@@ -265,7 +278,8 @@ export class Room extends Emitter<RoomEvents> {
             const message = this.queue.shift()
             if (message !== undefined) {
                 this.lastTaken = message.offset
-                if (this.queue.length < maxQueue / 2) void this.fill()
+                this.queuedBytes -= message.content.length
+                if (this.hasRoom) void this.fill()
                 return { done: false, value: message }
             }
             if (this.failure !== undefined) throw this.failure
@@ -346,6 +360,7 @@ export class Room extends Emitter<RoomEvents> {
             const most = isOther && keeps < head ? keeps : head
             if (this.position > most) this.position = most
             this.queue = this.queue.filter(({ offset }) => offset <= most)
+            this.queuedBytes = this.queue.reduce((sum, { content }) => sum + content.length, 0)
             this.consumed = this.lastTaken = this.position
         }
         this.log = log === 0n ? this.log : log
@@ -359,19 +374,26 @@ export class Room extends Emitter<RoomEvents> {
         this.emit('members', this.members)
         void this.fill()
         void this.checkOutcomes()
+        this.acknowledge()
     }
 
     private receive(message: Message): void {
         if (this.position === undefined) return
         if (message.offset > this.highest) this.highest = message.offset
-        if (message.offset !== this.position + 1n || this.queue.length >= maxQueue) return void this.fill()
+        if (message.offset !== this.position + 1n || !this.hasRoom) return void this.fill()
         this.enqueue(message)
     }
 
     private enqueue(message: Message): void {
         this.position = message.offset
         this.queue.push(message)
+        this.queuedBytes += message.content.length
         this.wake()
+    }
+
+    /** What an application has not taken is bounded (R-46); the rest is read from the history later. */
+    private get hasRoom(): boolean {
+        return this.queue.length < maxQueue && this.queuedBytes < maxQueuedBytes
     }
 
     private skip(first: bigint, last: bigint): void {
@@ -388,7 +410,7 @@ export class Room extends Emitter<RoomEvents> {
         if (this.isFilling) return
         this.isFilling = true
         try {
-            while (!this.isClosed && this.position! < this.highest && this.queue.length < maxQueue / 2) {
+            while (!this.isClosed && this.position! < this.highest && this.hasRoom) {
                 const from = this.position!
                 const page = await this.page({ cursor: from }, pageLimit)
                 if (this.position !== from) continue
@@ -399,7 +421,7 @@ export class Room extends Emitter<RoomEvents> {
                 if (page.length === 0) this.skip(from + 1n, this.highest)
             }
         } catch {
-            // The next message, or the next `opened`, tries again.
+            setTimeout(() => void this.fill(), retryDelay)
         } finally {
             this.isFilling = false
         }

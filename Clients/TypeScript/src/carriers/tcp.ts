@@ -5,6 +5,8 @@ import { connect as connectTLS } from 'node:tls'
 import type { Endpoint } from '../client/endpoint.js'
 import type { Carrier, CarrierEvents, Connect } from './carrier.js'
 
+const cutDelay = 1_000
+
 /**
  * Returns a function that connects by TCP, or by TLS for `martlets://`.
  *
@@ -39,9 +41,14 @@ export function tcp(authorities?: string | Uint8Array): Connect {
                 socket.write(bytes)
             },
             end: (isAbrupt) => {
-                if (!isAbrupt) return socket.end()
-                hasEnded = true
-                socket.destroy()
+                if (isAbrupt) {
+                    hasEnded = true
+                    socket.destroy()
+                    return
+                }
+                socket.end()
+                // A carrier that the peer does not end is cut (C-60).
+                setTimeout(() => socket.destroy(), cutDelay)
             },
         }
     }

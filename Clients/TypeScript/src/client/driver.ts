@@ -53,7 +53,7 @@ export class Driver {
         clearTimeout(this.timer)
         const { deadline } = this.engine
         if (deadline === Infinity) return
-        const wait = Math.min(Math.max(Math.ceil(deadline - Driver.now()), 0), longestTimer)
+        const wait = Math.min(Math.max(Math.ceil(deadline - Driver.now()), 1), longestTimer)
         this.timer = setTimeout(() => this.run((engine, now) => engine.poll(now)), wait)
     }
 
@@ -80,6 +80,7 @@ export class Driver {
             case 'connect': this.open(output.connection, output.endpoint); break
             case 'end':
                 this.carriers.get(output.connection)?.end(output.isAbrupt)
+                if (output.isAbrupt) this.carriers.delete(output.connection)
                 break
             case 'authenticate':
                 this.authentication = this.authenticate()

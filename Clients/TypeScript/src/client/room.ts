@@ -13,6 +13,9 @@ const receiptDelay = 25
 const typingRepeat = 5_000
 const typingLifetime = 10_000
 const answerTimeout = 10_000
+const relayBytes = 176
+/** Counter, kind, time to live and the heads of the fields. */
+const messageBytes = 38
 /** Six hours before seven days (C-80). */
 const maxPublishing = 7 * 86_400_000 - 6 * 3_600_000
 
@@ -140,9 +143,10 @@ export class RoomMachine {
 
     /** The next instant at which `poll` has something to do on a connection. */
     get deadline(): number {
+        if (this.reuseAt !== undefined) return Math.min(this.reuseAt, this.expiry)
         const receipts = this.channel.isOpen ? this.receiptAt : Infinity
         return Math.min(this.isClosing ? Infinity : this.channel.deadline, this.typingAt, receipts,
-            this.reuseAt ?? Infinity, this.expiry)
+            this.expiry)
     }
 
     /** The next instant at which `expire` has something to do. */
@@ -173,8 +177,13 @@ export class RoomMachine {
         if (!this.isClosing) this.channel.poll(link, () => this.openFields(), now)
         const { session } = this.channel
         if (session === undefined || !link.isUsable(session)) return
-        for (const message of this.pending) {
+        for (const message of [...this.pending]) {
             if (message.session === session) continue
+            // The relay adds its fields within maxMessage (R-18).
+            if (message.content.length > link.limits.maxMessage - relayBytes - messageBytes) {
+                this.fail(message, Code.messageTooLarge)
+                continue
+            }
             if (!link.hasRoom(session) || !this.publishNow(message, session, link, now)) break
         }
         if (now >= this.receiptAt && this.channel.isOpen) this.sendReceipts(session, link)
