@@ -22,7 +22,9 @@ function read(from, phase, limit, split, data) {
     try {
         for (const part of [bytes.subarray(0, Number(split)), bytes.subarray(Number(split))]) {
             receiver.add(part)
-            for (let frame; (frame = receiver.next()) !== undefined;) pieces.push(piece(frame, from, receiver, assemblers))
+            for (let frame; (frame = receiver.next()) !== undefined;) {
+                pieces.push(piece(frame, from, receiver, assemblers))
+            }
         }
         receiver.finish()
     } catch (failure) {
@@ -61,7 +63,8 @@ function piece(frame, from, receiver, assemblers) {
 }
 
 function unpack(features, limit, data) {
-    const framer = new Framer({ maxBody: Number(limit), compact: true, sharedDeflate: features.includes('sharedDeflate') })
+    const sharedDeflate = features.includes('sharedDeflate')
+    const framer = new Framer({ maxBody: Number(limit), compact: true, sharedDeflate })
     const frames = []
     try {
         framer.add(bytesOf(data))

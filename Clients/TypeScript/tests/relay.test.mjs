@@ -1,7 +1,8 @@
 // Clients against a relay over TCP.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { Client } from '../build/index.js'
@@ -167,7 +168,8 @@ test('a closed room publishes what it has; a content that is too long fails', { 
 test('tokens and passwords', { skip }, async () => {
     const state = (made, wanted) => new Promise((resolve) => made.on('state', (event) =>
         wanted.includes(event.state) && resolve(event)))
-    const folder = new Relay(0, []).folder
+    const folder = mkdtempSync(join(tmpdir(), 'martlet-ts-'))
+    after(() => rmSync(folder, { recursive: true }))
     const tokens = join(folder, 'tokens')
     writeFileSync(tokens, 'ada right\n')
     const passwords = join(folder, 'passwords')
@@ -189,4 +191,24 @@ test('tokens and passwords', { skip }, async () => {
     }
     assert.throws(() => new Client({ url: 'wss://relay', account: 'ada', password: 'x' }),
         { code: 'passwordNotPermitted' })
+})
+
+test('TLS: a trusted certificate, and one that is not', { skip }, async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'martlet-ts-'))
+    after(() => rmSync(folder, { recursive: true }))
+    spawnSync(binary, ['dev-cert', '--directory', folder])
+    const secure = await Relay.start(['--allow-all', '--certificate', join(folder, 'server.pem'),
+        '--key', join(folder, 'server.key')])
+    const url = `martlets://localhost:${secure.port}`
+    const good = new Client({ url, account: 'ada', connect: tcp(readFileSync(join(folder, 'ca.pem'))) })
+    assert.equal(await (await good.room('vault').send('in')).accepted, 1n)
+    await good.close()
+    const wary = new Client({ url, account: 'ada', connect: tcp() })
+    const states = []
+    wary.on('state', ({ state }) => states.push(state))
+    const sent = await wary.room('vault').send('out', { timeToLive: 700 })
+    await assert.rejects(sent.accepted, { code: 'expired' })
+    assert(!states.includes('online'))
+    await wary.close()
+    await secure.stop()
 })

@@ -189,7 +189,10 @@ export class Client extends Emitter<ClientEvents> {
     private async lead(endpoint: NonNullable<ReturnType<typeof parseEndpoint>>, onEvent: (event: CoreEvent) => void):
         Promise<LocalCore> {
         const { account, agent = 'martlet-typescript', connect = connectWebSocket } = this.options
-        const device = await this.outbox.device()
+        const device = await this.outbox.device().catch((error: unknown) => {
+            this.setState({ state: 'stopped', code: 'storageUnavailable', reason: String(error) })
+            throw error
+        })
         const engine = new Engine({ endpoint, account, device, agent }, Math.random)
         const core = new LocalCore(engine, (handle) => new Driver(engine, connect, () => this.authentication(), handle),
             account, device, this.outbox, onEvent)
@@ -221,9 +224,11 @@ export class Client extends Emitter<ClientEvents> {
         window.addEventListener('online', () => this.local?.setPath(true), { signal })
         window.addEventListener('offline', () => this.local?.setPath(false), { signal })
         document.addEventListener('resume', () => this.local?.setMode('foreground'), { signal })
-        // A page that was restored has the state of long ago.
+        window.addEventListener('pagehide', () => this.core.leave(), { signal })
         window.addEventListener('pageshow', ({ persisted }) => {
-            if (persisted) this.local?.setPath(true)
+            if (!persisted) return
+            this.core.restore()
+            for (const room of this.openRooms.values()) void room.open()
         }, { signal })
     }
 
@@ -256,7 +261,21 @@ export class Client extends Emitter<ClientEvents> {
 
 /** A core that only this client uses, before it is ready. */
 class SingleCore implements Core {
-    constructor(private readonly ready: Promise<Core>) { }
+    private core: Core | undefined
+
+    constructor(private readonly ready: Promise<Core>) {
+        ready.then((core) => {
+            this.core = core
+        }, () => undefined)
+    }
+
+    leave(): void {
+        this.core?.leave()
+    }
+
+    restore(): void {
+        this.core?.restore()
+    }
 
     async command(command: Parameters<Core['command']>[0]): Promise<unknown> {
         return (await this.ready).command(command)

@@ -49,6 +49,10 @@ export interface Core {
     command(command: Command): Promise<unknown>
     /** Ends the use of it by this tab. */
     close(): Promise<void>
+    /** The page ends, or is kept for a return of the user: what can be done at once. */
+    leave(): void
+    /** The page is shown again after `leave`. */
+    restore(): void
 }
 
 const present = 1
@@ -93,6 +97,14 @@ export class LocalCore implements Core {
         this.isStopped = true
         await this.loading.catch(() => undefined)
         await this.settle()
+        this.driver.run((engine, now) => engine.disconnect(now))
+    }
+
+    restore(): void {
+        this.driver.run((engine, now) => engine.connect(now))
+    }
+
+    leave(): void {
         this.driver.run((engine, now) => engine.disconnect(now))
     }
 

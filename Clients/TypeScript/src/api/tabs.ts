@@ -7,7 +7,7 @@ type Envelope =
     | { kind: 'command', from: string, id: number, command: Command }
     | { kind: 'reply', to: string, id: number, reply?: unknown, failure?: string }
     | { kind: 'event', event: CoreEvent }
-    | { kind: 'hello', from: string }
+    | { kind: 'bye', from: string }
 
 interface Waiting {
     command: Command
@@ -28,7 +28,7 @@ export class SharedCore implements Core {
     private readonly rooms = new Map<string, Set<string>>()
     private local: Core | undefined
     private next = 1
-    private readonly abort = new AbortController()
+    private request = new AbortController()
     private release: () => void = () => undefined
 
     /**
@@ -36,11 +36,19 @@ export class SharedCore implements Core {
      * @param lead makes the core when this tab becomes the leader
      * @param onEvent is called with each event of the leader, and with `leader` when there is another one
      */
-    constructor(name: string, private readonly lead: (onEvent: (event: CoreEvent) => void) => Promise<Core>,
+    constructor(private readonly name: string,
+        private readonly lead: (onEvent: (event: CoreEvent) => void) => Promise<Core>,
         private readonly onEvent: (event: CoreEvent) => void) {
         this.channel = new BroadcastChannel(name)
         this.channel.onmessage = ({ data }: MessageEvent<Envelope>) => this.receive(data)
-        navigator.locks.request(name, { signal: this.abort.signal }, () => this.becomeLeader()).catch(() => undefined)
+        this.restore()
+    }
+
+    /** Waits for the lead. */
+    restore(): void {
+        const request = this.request = new AbortController()
+        navigator.locks.request(this.name, { signal: request.signal }, () => this.becomeLeader(request.signal))
+            .catch(() => undefined)
     }
 
     get isLeader(): boolean {
@@ -62,8 +70,8 @@ export class SharedCore implements Core {
     }
 
     async close(): Promise<void> {
-        this.abort.abort()
-        for (const room of this.rooms.keys()) this.rooms.get(room)?.delete(this.id)
+        this.request.abort()
+        this.post({ kind: 'bye', from: this.id })
         await this.local?.close()
         this.local = undefined
         this.release()
@@ -75,13 +83,25 @@ export class SharedCore implements Core {
         this.waiting.clear()
     }
 
+    leave(): void {
+        this.post({ kind: 'bye', from: this.id })
+        // A page that is kept for a return must neither keep the lead nor wait for it.
+        this.request.abort()
+        this.local?.leave()
+        this.local = undefined
+        this.release()
+    }
+
     /** Leads until the tab ends: the lock is held as long as the promise is pending. */
-    private async becomeLeader(): Promise<void> {
-        if (this.abort.signal.aborted) return
-        this.local = await this.lead((event) => {
+    private async becomeLeader(signal: AbortSignal): Promise<void> {
+        if (signal.aborted) return
+        const local = await this.lead((event) => {
+            if (signal.aborted) return
             this.post({ kind: 'event', event })
             this.onEvent(event)
         })
+        if (signal.aborted) return local.close()
+        this.local = local
         this.post({ kind: 'event', event: { type: 'leader' } })
         this.onEvent({ type: 'leader' })
         for (const { command, resolve, reject, timer } of [...this.waiting.values()]) {
@@ -116,6 +136,11 @@ export class SharedCore implements Core {
                     this.post({ kind: 'reply', to: from, id, failure: String(error) }))
                 return
             }
+            case 'bye':
+                for (const room of this.local === undefined ? [] : this.rooms.keys()) {
+                    void this.perform(envelope.from, { op: 'close', room })
+                }
+                return
             case 'reply': {
                 const known = envelope.to === this.id ? this.waiting.get(envelope.id) : undefined
                 if (known === undefined) return
@@ -134,8 +159,8 @@ export class SharedCore implements Core {
             this.rooms.set(command.room, users.add(from))
         } else if (command.op === 'close') {
             const users = this.rooms.get(command.room)
-            users?.delete(from)
-            if (users !== undefined && users.size > 0) return undefined
+            if (users?.delete(from) !== true || users.size > 0) return undefined
+            this.rooms.delete(command.room)
         }
         return this.local?.command(command)
     }

@@ -1,7 +1,6 @@
 // A session that is kept open: on a room, for its attachments, or of the account (relay.md R-13).
 
 import type { Link, LinkEvent } from '../link/link.js'
-import { codeName } from '../wire/errors.js'
 import { Code } from '../wire/registry.generated.js'
 import type { Fields } from '../wire/values.js'
 
@@ -72,9 +71,5 @@ export class Channel {
     retry(): void {
         this.givenUp = undefined
         this.openAt = -Infinity
-    }
-
-    get description(): string {
-        return this.givenUp === undefined ? 'open' : codeName(this.givenUp)
     }
 }

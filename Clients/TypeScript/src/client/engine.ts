@@ -9,7 +9,7 @@ import { codeName, WireError } from '../wire/errors.js'
 import { encodeFrame } from '../wire/header.js'
 import { type Frame, Receiver } from '../wire/receiver.js'
 import {
-    type AuthBody, Code, Feature, Flag, type GoawayBody, type Limits, Presence, type ResponseBody, SessionKind, Type,
+    type AuthBody, Code, Feature, Flag, type GoawayBody, type Limits, type ResponseBody, SessionKind, Type,
     type UpdateBody, type WelcomeBody,
 } from '../wire/registry.generated.js'
 import { types } from '../wire/tables.js'
@@ -74,6 +74,8 @@ interface Connection {
     lifetimeAt: number
     isRenewing: boolean
     frameSince: number | undefined
+    /** Packets and streams that brought nothing (S-59). */
+    idlePackets: number
 }
 
 /** A client of one account and device. */
@@ -301,6 +303,9 @@ export class Engine {
                 this.receive(connection, frame, now)
                 if (this.connection !== connection || (connection.phase as Phase) === 'ending') return
             }
+            const { idlePackets } = connection.receiver
+            this.link?.waste(now, idlePackets - connection.idlePackets)
+            connection.idlePackets = idlePackets
             connection.frameSince = connection.receiver.isInsideFrame ? connection.frameSince ?? now : undefined
         } catch (error) {
             if (!(error instanceof WireError)) throw error
@@ -422,6 +427,7 @@ export class Engine {
             id: this.nextConnection++, phase: 'connecting', receiver: new Receiver('server', 'handshake'),
             until: now + timeouts.connecting, hello: undefined, isResume: false, isExchange: false, challenges: 0,
             expected: undefined, lifetimeAt: Infinity, isRenewing: false, frameSince: undefined,
+            idlePackets: 0,
         }
         const { id } = this.connection
         this.outputs.push({ type: 'connect', connection: id, endpoint: this.target })
@@ -670,6 +676,3 @@ export class Engine {
         this.outputs.push({ type: 'event', event })
     }
 }
-
-/** Whether a presence means that the account is in the room. */
-export const isPresent = (presence: number): boolean => presence !== Presence.left

@@ -3,10 +3,10 @@
 import { u64At, Writer } from './bytes.js'
 import { type CodeName, type Scope, WireError } from './errors.js'
 import {
-    type AcceptedRun, type AckBody, Code, containerFields, Kind, Membership, ReceiptKind, Tag, Type,
+    type AcceptedRun, type AckBody, containerFields, Kind, Membership, ReceiptKind, Tag, Type,
 } from './registry.generated.js'
 import { type Field, fieldsOf, tags, type TypeInfo } from './tables.js'
-import { checkStructure, isContainer, maxContentTLVs, maxTLVs, readTLVs, type Tlv } from './tlv.js'
+import { checkStructure, maxContentTLVs, maxTLVs, readTLVs, type Tlv } from './tlv.js'
 import { encodeValue, type Fields, parseValue, type Value } from './values.js'
 
 const limitsFields = fieldsOf(containerFields.limits)
@@ -186,8 +186,3 @@ export function encodeFields(fields: Field[], values: Fields, type = 0): Uint8Ar
     }
     return writer.take()
 }
-
-/** Whether a number is a known error code. */
-export const isCode = (code: number): boolean => Object.values<number>(Code).includes(code)
-
-export { isContainer }
