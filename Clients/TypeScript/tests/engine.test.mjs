@@ -75,6 +75,28 @@ test('resume: what the server lacks is sent again under its sequences (C-29 to C
     assert.equal(s.last('ack').fields.sessionAck.length, 2)
 })
 
+test('a session that the server has closed and forgotten ends with the resume, and is opened again (C-33)', () => {
+    const s = new Scenario().online()
+    s.serve('close', {}, { session: 1 })
+    s.lose()
+    s.pass(12_000)
+    s.up()
+    s.welcome({ epoch: 2, resume: { sessionPosition: [{ session: 0, received: 0n }] } })
+    assert.equal(s.eventsOf('closed').length, 1)
+    s.pass(2_000)
+    assert.equal(s.last('open').session, 3)
+})
+
+test('no acknowledgement for 60 s, while frames arrive, is ackTimeout (S-30)', () => {
+    const s = new Scenario().online()
+    s.answersPings = true
+    s.publish(1)
+    const begin = s.now
+    while (cutOf(s) === undefined && s.now - begin < 70_000) s.pass(500)
+    assert.equal(cutOf(s), Code.ackTimeout)
+    assert(s.now - begin >= 59_000 && s.now - begin <= 61_000, String(s.now - begin))
+})
+
 test('a refused resume begins a new link on the connection, under the same counters (C-34, C-36)', () => {
     const s = new Scenario().online()
     s.publish(1)
@@ -180,7 +202,7 @@ test('a reset is tried again after its time; a refusal gives the room up (R-13, 
     s.pass(1_200)
     assert.deepEqual([s.last('open').session, s.last('data').session, s.last('data').fields.counter], [3, 3, 1n])
     s.serve('reset', { session: 3, code: Code.roomForbidden })
-    s.pass(100_000)
+    s.pass(50_000)
     assert.equal(s.count('open'), 2)
     assert.equal(s.eventsOf('closed').at(-1).isFinal, true)
     // The outcome of what was published is unknown (C-74).

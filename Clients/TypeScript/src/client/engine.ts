@@ -501,8 +501,9 @@ export class Engine {
             this.link = new Link(this.linkOrigin, effective)
         }
         this.token = { link: welcome.link, resumeToken: welcome.resumeToken }
+        let ended: LinkEvent[]
         try {
-            this.link.attach(effective, now)
+            ended = this.link.attach(effective, now)
         } catch (error) {
             this.endLink()
             throw error
@@ -517,6 +518,7 @@ export class Engine {
         this.spreadAt = welcome.reconnectSpread === undefined ? Infinity : now + spreadLifetime
         this.scheduleRenewal(connection, welcome.credentialLifetime, now)
         this.setState('online', Code.none, '')
+        for (const event of ended) this.handle(event, now)
     }
 
     private scheduleRenewal(connection: Connection, lifetime: number | undefined, now: number): void {

@@ -66,6 +66,7 @@ export class Link {
     private creditProbeAt: number | undefined
     private creditProbeDelay = 0
     private progressAt = 0
+    private heardAt = 0
     private exempt: number | undefined
     private isAttached = false
     private heldBytes = 0
@@ -104,9 +105,11 @@ export class Link {
     /**
      * Continues on a connection whose welcome has arrived, resumed if `welcome` has positions (C-32, C-33).
      *
+     * @returns the ends of sessions that the server no longer has
      * @throws WireError protocolViolation
      */
-    attach(welcome: WelcomeBody, now: number): void {
+    attach(welcome: WelcomeBody, now: number): LinkEvent[] {
+        this.events = []
         if (welcome.resume !== undefined) this.resume(welcome, welcome.resume.sessionPosition)
         this.welcome = welcome
         this.isAttached = true
@@ -121,6 +124,7 @@ export class Link {
         this.pingsSent = 0
         this.probe = undefined
         if (welcome.resume !== undefined) for (const session of this.all()) this.report(session, now)
+        return this.events
     }
 
     detach(): void {
@@ -378,7 +382,11 @@ export class Link {
             this.expiries = 0
             return
         }
-        if (now >= this.progressAt + ackTimeout) throw new WireError('ackTimeout')
+        if (now >= this.progressAt + ackTimeout) {
+            if (this.heardAt > this.progressAt) throw new WireError('ackTimeout')
+            // A silent peer, or a process that was suspended, is not this fault.
+            this.progressAt = now
+        }
         if (this.timerAt === undefined || now < this.timerAt) return
         if (++this.expiries >= 3) throw new WireError('idleTimeout')
         this.sendProbe()
@@ -414,6 +422,7 @@ export class Link {
     receive(frame: Frame, now: number): LinkEvent[] {
         this.events = []
         this.expiries = 0
+        this.heardAt = now
         const isReliable = (frame.flags & Flag.reliable) !== 0
         if (frame.info === undefined && !this.unknownFrames.take(now)) throw new WireError('unknownFlood')
         if (frame.hasTimestamp && (isReliable || frame.type === Type.ping)) {

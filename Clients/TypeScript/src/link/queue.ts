@@ -37,9 +37,9 @@ export class SendQueue {
         return this.frames.length
     }
 
-    /** Whether a frame was sent and is not acknowledged. */
+    /** Whether a frame was sent at any time and is not acknowledged. */
     get hasUnacknowledged(): boolean {
-        return this.frames.some((frame) => frame.transmission > 0 && !frame.isAcknowledged)
+        return this.frames.some((frame) => frame.sequence <= this.highestSent && !frame.isAcknowledged)
     }
 
     /** Whether an unacknowledged frame used credit (S-12). */
