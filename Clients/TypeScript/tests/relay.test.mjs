@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -106,6 +107,55 @@ test('1,000 messages while the relay is killed five times: each once, in order',
     assert.equal(received.length, 1_000)
     assert.deepEqual(offsets.map((offset, index) => offset === 0n ? BigInt(index + 1) : offset),
         received.map(({ offset }) => offset))
+})
+
+test('400 messages over connections that are cut at random bytes: resumed, each once, in order', { skip }, async () => {
+    let state = 12_345
+    const next = (limit) => (state = (state * 1_103_515_245 + 12_345) % 2_147_483_648) % limit
+    let cuts = 0
+    let resumes = 0
+    const proxy = createServer((socket) => {
+        const upstream = connect({ host: '127.0.0.1', port: relay.port })
+        // A welcome has the container resume exactly when the link was resumed (W-36).
+        upstream.once('data', (bytes) => {
+            if (bytes.readUInt16BE(6) === 0x4002 && bytes.includes(Buffer.from('01020000', 'hex'))) resumes++
+        })
+        let left = 500 + next(12_000)
+        const cut = () => {
+            cuts++
+            socket.destroy()
+            upstream.destroy()
+        }
+        for (const [from, to] of [[socket, upstream], [upstream, socket]]) {
+            from.on('data', (bytes) => {
+                to.write(bytes.subarray(0, Math.max(left, 0)))
+                left -= bytes.length
+                if (left <= 0) setImmediate(cut)
+            })
+            from.on('error', () => undefined)
+            from.on('close', () => to.destroy())
+        }
+    })
+    await new Promise((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+    const url = `martlet://127.0.0.1:${proxy.address().port}`
+    const made = ['cut publisher', 'cut reader'].map((account) => new Client({ url, account, connect: tcp() }))
+    clients.push(...made)
+    const received = []
+    const reading = collect(made[1].room('cut', { offset: 0n }), 400, received)
+    const publisher = made[0].room('cut', { offset: 0n })
+    const outcomes = []
+    for (let index = 0; index < 400; index++) {
+        outcomes.push((await publisher.send(`message ${index}`)).accepted)
+        if (index % 10 === 0) await sleep(5)
+    }
+    await Promise.all(outcomes)
+    await reading
+    await sleep(200)
+    assert.deepEqual(received.map(({ text }) => text), Array.from({ length: 400 }, (_, index) => `message ${index}`))
+    assert(cuts >= 3 && resumes >= 2, `${cuts} cuts, ${resumes} resumes`)
+    console.log(`# ${cuts} connections were cut, ${resumes} links were resumed`)
+    for (const each of made) await each.close()
+    proxy.close()
 })
 
 test('a file is uploaded and downloaded', { skip }, async () => {
