@@ -55,6 +55,7 @@ let package = Package(
         // For the packages of developers, Dev and Fuzz. All that they declare is `package`.
         .library(name: "MartletMetrics", targets: ["MartletMetrics"]),
         .library(name: "MartletHTTP", targets: ["MartletHTTP"]),
+        .library(name: "MartletWebSocket", targets: ["MartletWebSocket"]),
         .library(name: "MartletToolSupport", targets: ["MartletToolSupport"]),
         .library(name: "MartletTestSupport", targets: ["MartletTestSupport"]),
         .library(name: "MartletToolTestSupport", targets: ["MartletToolTestSupport"]),
@@ -83,8 +84,16 @@ let package = Package(
         .target(name: "MartletMetrics", swiftSettings: settings),
         .target(name: "MartletHTTP", dependencies: ["MartletTransport", "MartletWire"], swiftSettings: settings),
         .target(
+            name: "MartletWebSocket",
+            dependencies: [
+                "MartletWire", "MartletTransport", "MartletHTTP", "MartletAuthentication", "CMartletCrypto",
+            ],
+            swiftSettings: settings),
+        .target(
             name: "MartletLink",
-            dependencies: ["MartletWire", "MartletMetrics", "MartletTransport", "MartletAuthentication"],
+            dependencies: [
+                "MartletWire", "MartletMetrics", "MartletTransport", "MartletWebSocket", "MartletAuthentication",
+            ],
             swiftSettings: settings),
         .target(
             name: "MartletTransport",
@@ -106,8 +115,8 @@ let package = Package(
         .target(
             name: "MartletRelay",
             dependencies: [
-                "MartletWire", "MartletMetrics", "MartletLink", "MartletTransport", "MartletAuthentication",
-                "CMartletCrypto",
+                "MartletWire", "MartletMetrics", "MartletLink", "MartletTransport", "MartletWebSocket",
+                "MartletAuthentication", "CMartletCrypto",
             ],
             swiftSettings: settings),
         .target(
@@ -166,7 +175,8 @@ let package = Package(
             dependencies: [
                 "Martlet", "MartletRelay", "MartletSQLite", "MartletRelaySQLite", "MartletPostgres", "MartletDatabase",
                 "MartletAuthentication", "MartletDecode", "MartletToolSupport", "MartletTransport", "MartletLink",
-                "MartletWire", "MartletWebhook", "MartletTelemetry", "MartletAdmin", "CMartletSystem",
+                "MartletWire", "MartletWebhook", "MartletWebSocket", "MartletTelemetry", "MartletAdmin",
+                "CMartletSystem",
             ],
             swiftSettings: settings),
         .target(
@@ -179,6 +189,11 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(name: "MartletMetricsTests", dependencies: ["MartletMetrics"], swiftSettings: settings),
         .testTarget(name: "MartletHTTPTests", dependencies: ["MartletHTTP", "MartletWire"], swiftSettings: settings),
+        .testTarget(
+            name: "MartletWebSocketTests",
+            dependencies: [
+                "MartletWebSocket", "MartletHTTP", "MartletTransport", "MartletWire", "MartletTestSupport",
+            ], swiftSettings: settings),
         .testTarget(
             name: "MartletLinkTests",
             dependencies: ["MartletLink", "MartletMetrics", "MartletTransport", "MartletTestSupport"],

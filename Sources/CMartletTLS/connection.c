@@ -165,6 +165,17 @@ martlet_tls_connection *martlet_tls_connection_create(
     return connection;
 }
 
+int32_t martlet_tls_offer_web(martlet_tls_connection *connection) {
+    connection->offers_web = 1;
+    int result = SSL_set_alpn_protos(
+        connection->ssl, martlet_tls_web_protocol, martlet_tls_web_protocol_byte_count);
+    return result == 0 ? 0 : -1;
+}
+
+int32_t martlet_tls_selected_protocol(const martlet_tls_connection *connection) {
+    return connection->selected_protocol;
+}
+
 static void free_ssl(martlet_tls_connection *connection) {
     if (!connection->ssl) return;
     // Without this the session of a lost connection could not be resumed (openssl/openssl#4720).
@@ -246,8 +257,15 @@ static int finish_handshake(martlet_tls_connection *connection) {
         const unsigned char *protocol;
         unsigned int count;
         SSL_get0_alpn_selected(connection->ssl, &protocol, &count);
-        const uint8_t *expected = connection->context->protocol;
-        if (count != expected[0] || memcmp(protocol, expected + 1, count) != 0) {
+        const uint8_t *own = connection->context->protocol;
+        int accepts_web = connection->context->accepts_web || connection->offers_web;
+        int is_own = !connection->offers_web && count == own[0] && memcmp(protocol, own + 1, count) == 0;
+        int is_web = accepts_web && count == martlet_tls_web_protocol[0]
+            && memcmp(protocol, martlet_tls_web_protocol + 1, count) == 0;
+        connection->selected_protocol = is_own ? martlet_tls_protocol_own
+            : is_web ? martlet_tls_protocol_web
+                     : martlet_tls_protocol_none;
+        if (!is_own && !is_web && !(accepts_web && count == 0)) {
             martlet_tls_failure_of(connection)->kind = martlet_tls_failure_no_protocol;
             note_failure(connection);
             return 0;

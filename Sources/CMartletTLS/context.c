@@ -59,15 +59,25 @@ static int ticket_key(
 
 // MARK: - Application protocol (RFC 7301)
 
+const uint8_t martlet_tls_web_protocol[martlet_tls_web_protocol_byte_count] = "\x08http/1.1";
+
 static int select_protocol(
     SSL *ssl, const unsigned char **selected, unsigned char *count, const unsigned char *offered,
     unsigned int offered_count, void *argument) {
     (void)ssl;
     const martlet_tls_context *context = argument;
     unsigned char *choice;
-    int result = SSL_select_next_proto(
-        &choice, count, context->protocol, context->protocol[0] + 1u, offered, offered_count);
-    *selected = choice;
+    uint8_t accepted[sizeof context->protocol + martlet_tls_web_protocol_byte_count];
+    unsigned int accepted_count = context->protocol[0] + 1u;
+    memcpy(accepted, context->protocol, accepted_count);
+    if (context->accepts_web) {
+        memcpy(accepted + accepted_count, martlet_tls_web_protocol, martlet_tls_web_protocol_byte_count);
+        accepted_count += martlet_tls_web_protocol_byte_count;
+    }
+    int result = SSL_select_next_proto(&choice, count, accepted, accepted_count, offered, offered_count);
+    // The chosen name must outlive the call.
+    int is_own = *count == context->protocol[0] && memcmp(choice, context->protocol + 1, *count) == 0;
+    *selected = is_own ? context->protocol + 1 : martlet_tls_web_protocol + 1;
     return result == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
@@ -360,6 +370,7 @@ martlet_tls_context *martlet_tls_context_create(
     martlet_tls_context *context = calloc(1, sizeof *context);
     if (!context) return NULL;
     context->is_server = options->is_server;
+    context->accepts_web = options->is_server && options->accepts_web;
     context->protocol[0] = (uint8_t)strnlen(options->protocol, sizeof context->protocol - 1);
     memcpy(context->protocol + 1, options->protocol, context->protocol[0]);
     context->pin_count = options->pin_count;

@@ -13,6 +13,8 @@ int martlet_tls_no_password(char *buffer, int capacity, int is_write, void *argu
 struct martlet_tls_context {
     SSL_CTX *ssl;
     int is_server;
+    /// Whether a server accepts clients of the web.
+    int accepts_web;
     uint8_t *pins;
     size_t pin_count;
     uint8_t *ticket_keys;
@@ -22,6 +24,11 @@ struct martlet_tls_context {
     /// The length of the protocol's name, and the name.
     uint8_t protocol[256];
 };
+
+enum { martlet_tls_web_protocol_byte_count = 9 };
+
+/// The length of `http/1.1`, and the name (RFC 7301 §6).
+extern const uint8_t martlet_tls_web_protocol[martlet_tls_web_protocol_byte_count];
 
 /// The memory of the caller in one call: input, or room for records.
 struct martlet_tls_call {
@@ -72,6 +79,10 @@ struct martlet_tls_connection {
     uint32_t pending_capacity;
     int key_update_count;
     int has_sent_close;
+    /// Whether a client offers `http/1.1`.
+    int16_t offers_web;
+    /// `martlet_tls_protocol`, after the handshake.
+    int16_t selected_protocol;
 };
 
 /// Copies a text, truncated to fit.

@@ -10,13 +10,28 @@ package struct HTTPRequest: Sendable, Equatable {
     package var body: [UInt8]
     /// Whether the connection ends with the response.
     package var closesConnection: Bool
+    /// 1 for HTTP/1.1, 0 for HTTP/1.0.
+    package var minorVersion: Int
 
     /// Returns the value of a field, with those of repeated lines joined by commas (RFC 9110 §5.3); nil without one.
     ///
     /// - Parameter name: The name in lowercase.
     package subscript(name: String) -> String? {
-        let values = fields.lazy.filter { $0.name == name }.map(\.value)
+        fields[joined: name]
+    }
+}
+
+extension [HTTPField] {
+    /// The value of a field, with those of repeated lines joined by commas (RFC 9110 §5.3); nil without one.
+    package subscript(joined name: String) -> String? {
+        let values = lazy.filter { $0.name == name }.map(\.value)
         return values.isEmpty ? nil : values.joined(separator: ", ")
+    }
+
+    /// Whether a field that is a list has an element. Elements are compared without case.
+    package func list(_ name: String, contains element: String) -> Bool {
+        self[joined: name].map { $0.lowercased().split(separator: ",").contains { $0.trimmingSpaces == element } }
+            ?? false
     }
 }
 

@@ -14,7 +14,7 @@ package struct HTTPRequestParser: Sendable {
     /// The maximum number of bytes of the request line and the fields.
     package static let maxHeadByteCount = 16 << 10
     /// The maximum number of fields.
-    package static let maxFieldCount = 64
+    package static let maxFieldCount = 100
     /// The maximum number of bytes of the content.
     package static let maxBodyByteCount = 64 << 10
 
@@ -51,6 +51,13 @@ package struct HTTPRequestParser: Sendable {
             (taken, searched) = (0, 0)
         }
         buffer.append(bytes: bytes)
+    }
+
+    /// Removes and returns the bytes behind the latest request, which another protocol reads.
+    package mutating func takeRest() -> [UInt8] {
+        let rest = Array(buffer[taken...])
+        take(rest.count)
+        return rest
     }
 
     /// Returns whether the client waits for `100 Continue`, once for each request.
@@ -121,6 +128,30 @@ package struct HTTPRequestParser: Sendable {
     }
 }
 
+/// The status line and the fields of a response (RFC 9112 §4), with the strictness and the bounds of requests.
+package struct HTTPResponseHead: Sendable, Equatable {
+    package let status: UInt16
+    /// The fields in their order. Names are in lowercase.
+    package let fields: [HTTPField]
+
+    /// Parses the bytes of a head, without the empty line at its end.
+    package init(parsing head: ArraySlice<UInt8>) throws(HTTPFault) {
+        var lines = HTTPRequest.Lines(rest: head)
+        guard let first = try lines.next(), first.starts(with: "HTTP/1.1 ".utf8) else { throw .malformed }
+        let digits = first.dropFirst(9).prefix(3)
+        guard digits.count == 3, digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+            first.count == 12 || first[first.startIndex + 12] == UInt8(ascii: " ")
+        else { throw .malformed }
+        status = digits.reduce(0) { $0 * 10 + UInt16($1 - UInt8(ascii: "0")) }
+        var fields: [HTTPField] = []
+        while let line = try lines.next() {
+            guard fields.count < HTTPRequestParser.maxFieldCount else { throw .headTooLarge }
+            fields.append(try HTTPRequest.field(line))
+        }
+        self.fields = fields
+    }
+}
+
 extension HTTPRequest {
     /// Parses a request line and fields, each ended by CR LF.
     ///
@@ -136,7 +167,7 @@ extension HTTPRequest {
         let minor = try minorVersion(parts[2])
         var request = HTTPRequest(
             method: String(decoding: parts[0], as: UTF8.self), path: "", fields: [], body: [],
-            closesConnection: minor == 0)
+            closesConnection: minor == 0, minorVersion: minor)
         try request.setTarget(parts[1])
         while let line = try lines.next() {
             guard request.fields.count < HTTPRequestParser.maxFieldCount else { throw .headTooLarge }
@@ -145,7 +176,7 @@ extension HTTPRequest {
         let hosts = request.fields.count { $0.name == "host" }
         guard hosts == 1 || minor == 0 && hosts == 0 else { throw .malformed }
         if let connection = request["connection"]?.lowercased() {
-            let options = connection.split(separator: ",").map { $0.trimmingSpaces }
+            let options = connection.split(separator: ",").map(\.trimmingSpaces)
             request.closesConnection = options.contains("close") || minor == 0 && !options.contains("keep-alive")
         }
         let byteCount = try request.contentByteCount()
@@ -203,7 +234,7 @@ extension HTTPRequest {
         path = String(text.prefix { $0 != "?" })
     }
 
-    private static func field(_ line: ArraySlice<UInt8>) throws(HTTPFault) -> HTTPField {
+    fileprivate static func field(_ line: ArraySlice<UInt8>) throws(HTTPFault) -> HTTPField {
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex,
             line[..<colon].allSatisfy(\.isTokenCharacter)
         else { throw .malformed }
@@ -216,7 +247,7 @@ extension HTTPRequest {
     }
 
     /// The lines of a head, without CR LF.
-    private struct Lines {
+    fileprivate struct Lines {
         private var rest: ArraySlice<UInt8>
 
         init(rest: ArraySlice<UInt8>) { self.rest = rest }
@@ -249,7 +280,7 @@ extension UInt8 {
 }
 
 extension Substring {
-    fileprivate var trimmingSpaces: Substring {
+    package var trimmingSpaces: Substring {
         var text = self
         while text.first == " " || text.first == "\t" { text = text.dropFirst() }
         while text.last == " " || text.last == "\t" { text = text.dropLast() }

@@ -6,11 +6,13 @@ package struct HTTPResponse: Sendable {
 
         package static let ok = Status(code: 200)
         package static let noContent = Status(code: 204)
+        package static let badRequest = Status(code: 400)
         package static let unauthorized = Status(code: 401)
         package static let forbidden = Status(code: 403)
         package static let notFound = Status(code: 404)
         package static let methodNotAllowed = Status(code: 405)
         package static let requestTimeout = Status(code: 408)
+        package static let upgradeRequired = Status(code: 426)
         package static let serviceUnavailable = Status(code: 503)
 
         package init(code: UInt16) { self.code = code }
@@ -21,6 +23,7 @@ package struct HTTPResponse: Sendable {
         package var phrase: String {
             switch code {
             case 100: "Continue"
+            case 101: "Switching Protocols"
             case 200: "OK"
             case 204: "No Content"
             case 400: "Bad Request"
@@ -32,6 +35,7 @@ package struct HTTPResponse: Sendable {
             case 411: "Length Required"
             case 413: "Content Too Large"
             case 417: "Expectation Failed"
+            case 426: "Upgrade Required"
             case 431: "Request Header Fields Too Large"
             case 503: "Service Unavailable"
             case 505: "HTTP Version Not Supported"
@@ -76,6 +80,13 @@ package struct HTTPResponse: Sendable {
     package func headOfStream() -> [UInt8] {
         var head = Self.statusLine(status)
         for field in fields + [HTTPField("connection", "close")] { Self.append(field, to: &head) }
+        return Array((head + "\r\n").utf8)
+    }
+
+    /// The head of a response after which the connection has another protocol.
+    package func headOfUpgrade() -> [UInt8] {
+        var head = Self.statusLine(status)
+        for field in fields { Self.append(field, to: &head) }
         return Array((head + "\r\n").utf8)
     }
 

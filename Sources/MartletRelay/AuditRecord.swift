@@ -101,10 +101,9 @@ public struct AuditRecord: Equatable, Sendable {
             self.init(.roomDecisionsRevoked, account: account)
             self.room = room
         case .note(.link(.suspended), _), .note(.link(.ended), _), .note(.link(.faulted), _), .note(.rolesInvalid, _),
-            .connectionsRefused, .proxyRefused, .acceptingPaused, .diskSpaceChanged, .tlsFailed, .storeFailed,
-            .storeRecovered, .membershipsFailed, .attachmentsFailed, .authenticatorFailed, .authenticationRefused,
-            .policyFailed, .undeliveredFailed,
-            .undeliveredReportsDropped:
+            .connectionsRefused, .proxyRefused, .acceptingPaused, .diskSpaceChanged, .tlsFailed, .webSocketFailed,
+            .storeFailed, .storeRecovered, .membershipsFailed, .attachmentsFailed, .authenticatorFailed,
+            .authenticationRefused, .policyFailed, .undeliveredFailed, .undeliveredReportsDropped:
             return nil
         }
     }

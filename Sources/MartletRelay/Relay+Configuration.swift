@@ -1,5 +1,6 @@
 import MartletLink
 public import MartletTransport
+public import MartletWebSocket
 
 extension Relay {
     /// The addresses and bounds of a relay. All bounds have defaults. A relay with a bound out of its range is not
@@ -33,6 +34,8 @@ extension Relay {
         /// states is the peer's for `limits` and events. A connection from them without a valid header within
         /// `engine.link.handshakeTimeout` is closed (C-114, Specs/hostile.md row 105).
         public var proxies: [IPNetwork] = []
+        /// The WebSockets that the relay accepts beside connections without HTTP, on the same addresses; nil for none.
+        public var webSockets: WebSocketOptions? = WebSocketOptions()
         /// The maximum number of concurrent authentications. A further hello is answered with `serverBusy`.
         public var maxAuthentications = 1024
         /// The maximum number of concurrent calls of the `RequestHandler`. A further request is answered with
@@ -94,6 +97,7 @@ extension Relay {
                 ("engine.link.slowConsumerTimeout", engine.link.slowConsumerTimeout),
                 ("engine.policyTimeout", engine.policyTimeout), ("engine.undeliveredDelay", engine.undeliveredDelay),
             ]
+            if let fault = webSockets?.fault { return fault }
             return times.first { $0.value <= .zero }.map { "\($0.name) is not positive" }
         }
 

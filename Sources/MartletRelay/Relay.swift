@@ -218,7 +218,9 @@ public final class Relay: Sendable {
         let configuration = parts.configuration
         if let options = configuration.tls {
             do throws(TLSError) {
-                return try TLSServer(options) { [onEvent = parts.onEvent] in onEvent(.tlsFailed($0, peer: nil)) }
+                return try TLSServer(options, acceptsWeb: configuration.webSockets != nil) {
+                    [onEvent = parts.onEvent] in onEvent(.tlsFailed($0, peer: nil))
+                }
             } catch {
                 throw .invalidTLS(error)
             }

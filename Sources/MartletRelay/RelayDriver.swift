@@ -1,5 +1,6 @@
 import MartletLink
 import MartletTransport
+import MartletWebSocket
 import MartletWire
 
 /// Drives a relay's engine on one loop: reports events to it and performs its outputs.
@@ -182,11 +183,14 @@ final class RelayDriver: LinkAcceptorOwner, TurnEndHandler, @unchecked Sendable 
     func accept(_ transport: any Transport, _ admitted: AdmittedPeer) {
         // A connection beyond the maximum is released and thereby closed (C-11).
         guard let key = engine.accepted(.reliable, now: enter()) else { return }
-        start(transport, key, admitted)
+        start(transport, key, admitted, webSockets: parts.configuration.webSockets)
     }
 
-    func start(_ transport: any Transport, _ key: ConnectionKey, _ admitted: AdmittedPeer) {
-        acceptor.start(transport, key, RelayPeer(admitted, since: loop.wallTime), of: self)
+    func start(
+        _ transport: any Transport, _ key: ConnectionKey, _ admitted: AdmittedPeer, webSockets: WebSocketOptions? = nil
+    ) {
+        let peer = RelayPeer(admitted, since: loop.wallTime)
+        acceptor.start(transport, key, peer, of: self, webSockets: webSockets)
     }
 
     /// The peer of a connection; nil after its last event.
@@ -212,9 +216,21 @@ final class RelayDriver: LinkAcceptorOwner, TurnEndHandler, @unchecked Sendable 
         engine.endOfStream(key, now: enter())
     }
 
+    /// Takes the share of the address that a proxy states. The proxy's own has been taken before.
+    func upgraded(_ connection: AcceptedConnection) {
+        guard let address = (connection.transport as? WebSocketTransport)?.statedAddress,
+            let peer = connection.state as? RelayPeer
+        else { return }
+        guard let admitted = admit(address) else { return connection.transport.abort() }
+        peer.admitted = admitted
+    }
+
     func closed(_ connection: AcceptedConnection, _ reason: CloseReason) {
-        if case .error(.tls(let error)) = reason {
-            parts.onEvent(.tlsFailed(error, peer: connection.transport.remoteAddress))
+        let address = connection.transport.remoteAddress
+        switch reason {
+        case .error(.tls(let error)): parts.onEvent(.tlsFailed(error, peer: address))
+        case .error(.webSocket(let error)): parts.onEvent(.webSocketFailed(error, peer: address))
+        default: break
         }
         let peer = connection.state as? RelayPeer
         peer?.authentication?.cancel()
@@ -252,6 +268,7 @@ final class RelayDriver: LinkAcceptorOwner, TurnEndHandler, @unchecked Sendable 
     // MARK: - Operator
 
     func drain(_ notice: Notice) {
+        acceptor.noteStop()
         engine.drain(retryAfter: notice.retryAfter, redirect: notice.redirect, now: enter())
     }
 

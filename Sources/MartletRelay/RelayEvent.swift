@@ -23,6 +23,8 @@ public enum RelayEvent: Sendable {
     /// A TLS handshake or connection failed. Without a peer, the relay has read a certificate of its own that is not
     /// currently valid, or could not replace ticket keys that are 12 hours old.
     case tlsFailed(TLSError, peer: SocketAddress?)
+    /// A request for a WebSocket was refused, or a client violated the protocol of one.
+    case webSocketFailed(WebSocketError, peer: SocketAddress?)
     /// The store threw an error. The affected sessions were reset with `storeUnavailable`.
     case storeFailed(RoomName, any Error)
     /// The store has appended messages again, after an append that threw an error.

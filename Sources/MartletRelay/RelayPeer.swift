@@ -5,7 +5,7 @@ import MartletWire
 /// What the driver keeps for an accepted connection.
 final class RelayPeer {
     /// The share of the connection in the limits of its address.
-    let admitted: AdmittedPeer
+    var admitted: AdmittedPeer
     /// The begin of the connection, in milliseconds since 1970.
     let since: UInt64
     /// The name of the program in the hello of the authentication; nil if there was none.

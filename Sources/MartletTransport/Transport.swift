@@ -19,12 +19,18 @@ package protocol Transport: AnyObject, Sendable {
     /// The encryption of the stream; nil for a stream in the clear, and before the handshake is complete.
     var security: TransportSecurity? { get }
 
+    /// The application protocol of the encryption (RFC 7301), empty without one; nil when `security` is nil.
+    var applicationProtocol: String? { get }
+
     /// Returns keying material of the encryption for a label (RFC 5705, RFC 8446 §7.5), for channel bindings; nil when
     /// `security` is nil, or with TLS 1.2 without the extended master secret (RFC 7627).
     func exportSecret(label: String, byteCount: Int) -> [UInt8]?
 
     /// Sets the handler, once. `transportDidConnect` follows at the end of the turn, and reading begins after it.
     func start(_ handler: any TransportHandler)
+
+    /// Replaces the handler of a started transport, which receives no further calls.
+    func replaceHandler(_ handler: any TransportHandler)
 
     /// Requests a call of the handler's `fill` at the end of this turn.
     func setNeedsWrite()
@@ -67,6 +73,9 @@ extension Transport {
     package var security: TransportSecurity? { nil }
 
     /// Returns nil.
+    package var applicationProtocol: String? { nil }
+
+    /// Returns nil.
     package func exportSecret(label: String, byteCount: Int) -> [UInt8]? { nil }
 }
 
@@ -74,6 +83,8 @@ extension Transport {
 package struct TransportSecurity: Sendable, Hashable {
     /// The application protocol of all connections with TLS (RFC 7301).
     package static let martletProtocol = "martlet/1"
+    /// The application protocol of a WebSocket with TLS (C-118).
+    package static let webProtocol = "http/1.1"
 
     /// The version of the protocol, such as "TLSv1.3".
     package var version: String
@@ -108,8 +119,8 @@ package protocol TransportHandler: AnyObject {
     func transport(_ transport: any Transport, didReceive bytes: RawSpan)
 
     /// Appends the next bytes to send. Returns whether there may be more; the transport then calls again at once. The
-    /// buffer has room for at least 20 KiB, the maximum size of an indivisible piece. A call that appends nothing ends
-    /// the calls until `setNeedsWrite()`.
+    /// buffer has room for at least 19 KiB, more than an indivisible piece has. A call that appends nothing ends the
+    /// calls until `setNeedsWrite()`.
     func transport(_ transport: any Transport, fill buffer: inout OutputRawSpan) -> Bool
 
     /// The peer has ended its direction of the stream; the other remains open. The default implementation closes after

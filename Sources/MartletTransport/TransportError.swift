@@ -28,6 +28,8 @@ public indirect enum TransportError: Error, Sendable, Equatable {
     case resolutionFailed(code: Int32, text: String)
     /// TLS failed, usually because the peer's certificate was not accepted.
     case tls(TLSError)
+    /// The WebSocket failed: the server refused it, or the peer violated its protocol.
+    case webSocket(WebSocketError)
     /// All connection attempts failed, in order of failure.
     case connectFailed([ConnectFailure])
     /// Any other error number, with the failed call.
@@ -89,6 +91,7 @@ extension TransportError: CustomStringConvertible {
         case .loopStopped: "event loop stopped"
         case .resolutionFailed(_, let text): "name resolution failed: \(text)"
         case .tls(let error): "\(error)"
+        case .webSocket(let error): "\(error)"
         case .connectFailed(let failures): failures.map(\.description).joined(separator: "; ")
         case .system(let number, let call):
             "\(call): \(systemText { unsafe martlet_error_text(number, &$0, $1) })"

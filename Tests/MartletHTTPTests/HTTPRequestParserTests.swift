@@ -74,7 +74,7 @@ import Testing
         ("\(head)Content-Length: 65537\r\n\r\n", .contentTooLarge),
         ("\(head)Content-Length: 99999999999999999999\r\n\r\n", .contentTooLarge),
         ("\(head)Expect: x\r\n\r\n", .expectationFailed),
-        ("\(head)\(String(repeating: "a: b\r\n", count: 64))\r\n", .headTooLarge),
+        ("\(head)\(String(repeating: "a: b\r\n", count: 100))\r\n", .headTooLarge),
         ("GET /\(long)", .headTooLarge),
         ("\(head)X: \(long)\r\n\r\n", .headTooLarge),
     ]
@@ -84,8 +84,8 @@ import Testing
         #expect(Self.fault(text) == fault)
     }
 
-    @Test func `64 fields and contents of 65,536 bytes → a request`() throws {
-        let fields = String(repeating: "a: b\r\n", count: 62)
+    @Test func `100 fields and contents of 65,536 bytes → a request`() throws {
+        let fields = String(repeating: "a: b\r\n", count: 98)
         let text = "POST / HTTP/1.1\r\nHost: r\r\nContent-Length: 65536\r\n\(fields)\r\n"
         let requests = try Self.parse(text + String(repeating: "x", count: 65536), inPieces: 4096)
         #expect(requests.map(\.body.count) == [65536])

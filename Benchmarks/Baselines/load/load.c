@@ -125,14 +125,16 @@ void was_acknowledged(struct connection *c, uint64_t count) { c->acknowledged +=
 
 static void transmit(struct connection *c) {
     while (c->out_count > 0) {
+        if (options.is_web) web_frame(c);
         const uint8_t *bytes = c->out + c->out_start;
-        ssize_t sent =
-            c->tls != NULL ? tls_send(c, bytes, c->out_count) : send(c->fd, bytes, c->out_count, MSG_NOSIGNAL);
+        size_t count = options.is_web ? c->frame_rest : c->out_count;
+        ssize_t sent = c->tls != NULL ? tls_send(c, bytes, count) : send(c->fd, bytes, count, MSG_NOSIGNAL);
         if (sent < 0 && errno == EINTR) continue;
         if (sent < 0 && errno != EAGAIN) fail("the server closed the connection");
         if (sent < 0) break;
         c->out_start += (size_t)sent;
         c->out_count -= (size_t)sent;
+        if (options.is_web) c->frame_rest -= (size_t)sent;
     }
     if (c->out_count == 0) {
         c->out_start = 0;
@@ -155,6 +157,7 @@ static void receive(struct connection *c) {
     ssize_t got = c->tls != NULL ? tls_receive(c, space, READ_SIZE) : recv(c->fd, space, READ_SIZE, 0);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (got <= 0) fail("the server ended the connection");
+    if (options.is_web) got = (ssize_t)web_unframe(c, space, (size_t)got);
     size_t count = c->rest_count + (size_t)got;
     bool was_ready = c->is_ready;
     size_t taken = options.protocol->parse(c, input, count);
@@ -210,6 +213,7 @@ static void connect_one(struct connection *c, uint32_t index, bool publishes) {
     int on = 1;
     setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     if (options.is_secure) tls_connect(c);
+    if (options.is_web) web_connect(c);
     fcntl(c->fd, F_SETFL, O_NONBLOCK);
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = c};
     epoll_ctl(poller, EPOLL_CTL_ADD, c->fd, &event);
@@ -368,6 +372,7 @@ static void read_options(int argc, char **argv) {
         else if (strcmp(argv[i], "--heartbeat") == 0) options.heartbeat = number(argc, argv, i + 1);
         else if (strcmp(argv[i], "--disk") == 0) options.is_stream_on_disk = number(argc, argv, i + 1) != 0;
         else if (strcmp(argv[i], "--tls") == 0) options.is_secure = number(argc, argv, i + 1) != 0;
+        else if (strcmp(argv[i], "--web") == 0) options.is_web = number(argc, argv, i + 1) != 0;
         else if (strcmp(argv[i], "--resume") == 0) options.resumes = number(argc, argv, i + 1) != 0;
         else if (strcmp(argv[i], "--check") == 0) options.checks = number(argc, argv, i + 1) != 0;
         else fail(argv[i]);

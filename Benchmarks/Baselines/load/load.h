@@ -37,6 +37,10 @@ struct connection {
     uint64_t due;
     struct connection *next_due;
     char text[64];
+    /// The bytes of the WebSocket frame that is sent, and of the one that is received.
+    uint64_t frame_rest, in_rest;
+    uint8_t in_head[10];
+    size_t in_head_count;
 };
 
 struct options {
@@ -49,7 +53,7 @@ struct options {
     double rate;
     uint32_t fanout, idle, senders;
     double heartbeat;
-    bool is_stream_on_disk, checks, is_secure, resumes;
+    bool is_stream_on_disk, checks, is_secure, is_web, resumes;
     const char *room;
 };
 
@@ -78,5 +82,11 @@ ssize_t tls_send(struct connection *, const void *bytes, size_t count);
 ssize_t tls_receive(struct connection *, void *bytes, size_t count);
 /// Whether bytes were decrypted and not received.
 bool tls_has_input(const struct connection *);
+/// Upgrades a connected socket that blocks to a WebSocket.
+void web_connect(struct connection *);
+/// Makes a frame of all that is to be sent, unless one is being sent.
+void web_frame(struct connection *);
+/// Removes the headers of frames from received bytes, and returns how many remain.
+size_t web_unframe(struct connection *, uint8_t *bytes, size_t count);
 /// Performs TLS handshakes, full ones or resumed ones.
 void run_handshakes(void);

@@ -32,7 +32,9 @@ static void prepare(void) {
         context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
     SSL_CTX_sess_set_new_cb(context, keep_session);
-    if (options.protocol == &martlet || options.protocol == &compact || options.protocol == &handshakes)
+    if (options.is_web)
+        SSL_CTX_set_alpn_protos(context, (const uint8_t *)"\x08http/1.1", 9);
+    else if (options.protocol == &martlet || options.protocol == &compact || options.protocol == &handshakes)
         SSL_CTX_set_alpn_protos(context, (const uint8_t *)"\x09martlet/1", 10);
 }
 

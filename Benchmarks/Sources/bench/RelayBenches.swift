@@ -7,6 +7,8 @@ struct Contender {
     var load: String
     /// Whether the load creates its stream on the disk.
     var isOnDisk = false
+    /// Whether the load's connections are WebSockets.
+    var isWebSocket = false
 
     static let martlet = Contender(name: "martlet", kind: .martlet, load: "martlet")
     /// Packets, as a client sends them by default. The load supports them for idle links only.
@@ -37,7 +39,10 @@ struct Contender {
     }
 
     /// The words of the load that every subject of this contender has.
-    var words: [String] { [load] + (kind.usesTLS ? ["--tls", "1"] : []) + (isOnDisk ? ["--disk", "1"] : []) }
+    var words: [String] {
+        [load] + (kind.usesTLS ? ["--tls", "1"] : []) + (isOnDisk ? ["--disk", "1"] : [])
+            + (isWebSocket ? ["--web", "1"] : [])
+    }
 
     func subject(_ options: Options, _ load: [String]) -> Subject {
         Subject(name) {
@@ -78,6 +83,23 @@ enum PeerBenches {
             return Case(
                 "peers, TLS/\(load.name)", per: load.per, contenders.map { $0.subject(options, load.arguments) })
         }
+    }
+}
+
+/// The relay with TLS over sockets and over WebSockets: the processor time of a message, the memory of an idle link.
+enum WebSocketBenches {
+    private static let contenders = ["martlet", "martlet-compact"].map { load in
+        [
+            Contender(name: "TLS", kind: .secureMartlet, load: load),
+            Contender(name: "TLS, WebSocket", kind: .secureMartlet, load: load, isWebSocket: true),
+        ]
+    }
+
+    static func cases(_ options: Options) -> [Case] {
+        Loads.all.filter(\.isOwn).map { load in
+            Case(
+                "websocket/\(load.name)", per: load.per, contenders[0].map { $0.subject(options, load.arguments) })
+        } + [IdleBenches.item("websocket/10,000 idle links", contenders[1], options)]
     }
 }
 
@@ -128,20 +150,20 @@ enum IdleBenches {
 
     static func cases(_ options: Options) -> [Case] {
         [
-            Case(
-                "idle/10,000 links", per: "link",
-                [Contender.compact, .plain, .bare, .mosquitto, .nats].map { contender in
-                    Subject(contender.name) { try trial(contender, options) }
-                })
+            item("idle/10,000 links", [.compact, .plain, .bare, .mosquitto, .nats], options)
         ]
             + (options.includesTLS
                 ? [
-                    Case(
-                        "idle, TLS/10,000 links", per: "link",
-                        [Contender.compact, .plain, .mosquitto, .nats].compactMap(\.secure).map { contender in
-                            Subject(contender.name) { try trial(contender, options) }
-                        })
+                    item(
+                        "idle, TLS/10,000 links",
+                        [Contender.compact, .plain, .mosquitto, .nats].compactMap(\.secure), options)
                 ] : [])
+    }
+
+    static func item(_ name: String, _ contenders: [Contender], _ options: Options) -> Case {
+        Case(
+            name, per: "link",
+            contenders.map { contender in Subject(contender.name) { try trial(contender, options) } })
     }
 
     /// The resident memory of each link, and the share of a core for heartbeats.

@@ -31,6 +31,7 @@ enum Suites {
         case "store": StoreBenches.cases(options)
         case "timeline": TimelineBenches.cases()
         case "observation": ObservationBenches.cases()
+        case "websocket": WebSocketBenches.cases(options)
         case "handshakes": HandshakeBenches.cases(options)
         default: throw Options.Failure(description: "there is no suite \(suite)\n\(Options.help)")
         }

@@ -32,6 +32,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case proxy
     /// `HTTPRequestParser`.
     case http
+    /// `WebSocketReader`, and both sides of the upgrade.
+    case webSocket
     /// `FlightRecording` and `FlightReplay`.
     case recording
     /// `TelemetryBatch`, `LineProtocol` and `SpoolSegment`.
@@ -74,6 +76,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
             "any split of a header gives the same address or the same refusal, within its bound"
         case .http:
             "any split of a connection gives the same requests and the same fault, within the bounds"
+        case .webSocket:
+            "any split of frames or of an upgrade gives the same outcome, which a second reader of frames finds too"
         case .recording:
             "no records of a flight recording trap, and the replay of those that are read ends"
         case .telemetry:
@@ -102,6 +106,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .content: ContentTarget.run(input)
         case .proxy: ProxyTarget.run(input)
         case .http: HTTPTarget.run(input)
+        case .webSocket: WebSocketTarget.run(input)
         case .recording: RecordingTarget.run(input)
         case .telemetry: TelemetryTarget.run(input)
         case .numbers: NumbersTarget.run(input)

@@ -46,6 +46,11 @@ int32_t martlet_signature_verify(
     const martlet_signature_key *_Nonnull key, const void *_Nonnull message, size_t count,
     const uint8_t *_Nonnull signature, size_t signature_count);
 
+enum { martlet_sha1_byte_count = 20 };
+
+/// SHA-1 (FIPS 180-4) of `count` bytes into the 20 bytes at `digest`, for protocols that require it.
+void martlet_sha1(const void *_Nullable bytes, size_t count, uint8_t *_Nonnull digest);
+
 enum { martlet_sha256_byte_count = 32 };
 
 /// SHA-256 (FIPS 180-4) of `count` bytes into the 32 bytes at `digest`.

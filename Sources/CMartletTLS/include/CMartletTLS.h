@@ -89,6 +89,8 @@ struct martlet_tls_options {
     int32_t is_server;
     /// The application protocol (ALPN), required on both sides.
     const char *protocol;
+    /// For a server: whether it also accepts `http/1.1`, and clients without an application protocol.
+    int32_t accepts_web;
     /// PEM files; null for a client without a certificate.
     const char *_Nullable certificate_file;
     const char *_Nullable key_file;
@@ -132,6 +134,21 @@ typedef struct martlet_tls_connection martlet_tls_connection;
 martlet_tls_connection *_Nullable martlet_tls_connection_create(
     martlet_tls_context *context, const char *_Nullable host, martlet_tls_session *_Nullable session);
 void martlet_tls_connection_free(martlet_tls_connection *connection);
+/// Makes a client offer `http/1.1` in place of the protocol of its context, before the handshake. The server need not
+/// select it. Returns 0, or -1 without memory.
+int32_t martlet_tls_offer_web(martlet_tls_connection *connection);
+
+enum martlet_tls_protocol {
+    /// None, where that is accepted.
+    martlet_tls_protocol_none,
+    /// That of the context.
+    martlet_tls_protocol_own,
+    /// `http/1.1`.
+    martlet_tls_protocol_web,
+};
+
+/// Returns the application protocol of a connection, after the handshake: `martlet_tls_protocol`.
+int32_t martlet_tls_selected_protocol(const martlet_tls_connection *connection);
 
 enum martlet_tls_state {
     martlet_tls_handshaking = 0,

@@ -1,4 +1,5 @@
 package import MartletTransport
+package import MartletWebSocket
 import MartletWire
 
 /// The engine of which a server's links are a part, as the driver of its connections sees it. All calls are made on the
@@ -12,6 +13,9 @@ package protocol LinkAcceptorOwner: AnyObject {
 
     /// Reports that the peer sends no more.
     func ended(_ key: ConnectionKey)
+
+    /// Reports that a connection is a WebSocket, which a proxy can have given another address.
+    func upgraded(_ connection: AcceptedConnection)
 
     /// Reports the last event of a connection.
     func closed(_ connection: AcceptedConnection, _ reason: CloseReason)
@@ -39,13 +43,25 @@ package final class LinkAcceptor {  // used on its loop
 
     /// Starts a connection. Until its last event, it retains the owner.
     ///
-    /// - Parameter state: What the owner keeps for the connection.
+    /// - Parameters:
+    ///   - state: What the owner keeps for the connection.
+    ///   - webSockets: The WebSockets that the connection may become; nil if it is one, or has no upgrade.
     package func start(
-        _ transport: any Transport, _ key: ConnectionKey, _ state: AnyObject, of owner: any LinkAcceptorOwner
+        _ transport: any Transport, _ key: ConnectionKey, _ state: AnyObject, of owner: any LinkAcceptorOwner,
+        webSockets: WebSocketOptions? = nil
     ) {
         let connection = AcceptedConnection(key, on: transport, state, of: owner)
         connections.insert(connection)
-        transport.start(connection)
+        guard let webSockets else { return transport.start(connection) }
+        CarrierDetector.start(transport, webSockets, handler: connection) { [weak connection] in
+            connection?.transport = $0
+            connection?.isUpgrading = true
+        }
+    }
+
+    /// Makes the close frames of all WebSockets state that the server stops.
+    package func noteStop() {
+        connections.forEach { ($0.transport as? WebSocketTransport)?.closeCode = .goingAway }
     }
 
     /// Removes a connection that has closed or moves to another loop.
@@ -81,9 +97,12 @@ package final class LinkAcceptor {  // used on its loop
 /// An accepted connection. It reports the events of the transport to the owner under the engine's key.
 package final class AcceptedConnection: TransportHandler {
     package let key: ConnectionKey
-    package let transport: any Transport
+    /// The carrier: the accepted transport, or the WebSocket over it.
+    package fileprivate(set) var transport: any Transport
     /// What the owner keeps for the connection.
     package let state: AnyObject
+    /// Whether the carrier is a WebSocket without an answer to its request.
+    fileprivate var isUpgrading = false
     /// Whether the engine has paused reading.
     fileprivate var isPaused = false { didSet { updateReading() } }
     /// Whether the owner throttles the connection.
@@ -100,7 +119,11 @@ package final class AcceptedConnection: TransportHandler {
         if isPaused || isThrottled { transport.pauseReading() } else { transport.resumeReading() }
     }
 
-    package func transportDidConnect(_ transport: any Transport) {}
+    package func transportDidConnect(_ transport: any Transport) {
+        guard isUpgrading else { return }
+        isUpgrading = false
+        owner.upgraded(self)
+    }
 
     package func transport(_ transport: any Transport, didReceive bytes: RawSpan) {
         owner.received(bytes, on: key)

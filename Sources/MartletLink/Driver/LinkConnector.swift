@@ -1,5 +1,6 @@
 package import MartletAuthentication
 package import MartletTransport
+import MartletWebSocket
 package import MartletWire
 
 /// The proof of a client's identity. Closures keep secrets out of descriptions and dumps.
@@ -214,7 +215,8 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
         /// the handshake. It ends with the deadline of the attempt.
         private func startSecured(_ id: ConnectionID, to endpoint: Endpoint) {
             do throws(TLSError) {
-                let transport = try NetworkTransport(to: endpoint, tls: configuration.tlsOptions, on: loop)
+                let secure = try NetworkTransport(to: endpoint, tls: configuration.tlsOptions, on: loop)
+                let transport = webSocket(over: secure, to: endpoint)
                 transports[id] = transport
                 transport.start(ConnectionHandler(id, self))
             } catch {
@@ -313,7 +315,7 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
         switch result {
         case .success(let connection):
             do throws(TLSError) {
-                let transport = try secured(connection)
+                let transport = webSocket(over: try secured(connection), to: connection.endpoint)
                 transports[id] = transport
                 transport.start(ConnectionHandler(id, self))
             } catch {
@@ -335,6 +337,12 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
         let new = try TLSClient(configuration.tlsOptions)
         tls = new
         return try new.transport(over: connection.transport, to: endpoint)
+    }
+
+    /// Returns the WebSocket over a transport, if the endpoint has one (C-119).
+    private func webSocket(over transport: any Transport, to endpoint: Endpoint?) -> any Transport {
+        guard let endpoint, endpoint.webSocketPath != nil else { return transport }
+        return WebSocketTransport(to: endpoint, over: transport)
     }
 
     private func connectFailed(_ id: ConnectionID, _ failure: ConnectionFailure, _ detail: String) {
@@ -408,7 +416,9 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
             let missing = credentialTasks[id] == nil ? "no answer to the hello" : "no credential"
             note("\(missing) within \(deadlines.handshake)", of: id)
         } else {
-            let missing = transports[id] == nil ? "no connection" : "no TLS connection"
+            let missing =
+                transports[id] == nil
+                ? "no connection" : transports[id] is WebSocketTransport ? "no WebSocket" : "no TLS connection"
             note("\(missing) within \(deadlines.connecting)", of: id)
         }
     }

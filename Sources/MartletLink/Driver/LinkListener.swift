@@ -1,4 +1,5 @@
 public import MartletTransport
+public import MartletWebSocket
 public import MartletWire
 
 /// The server's end of links: it listens for the connections of ``LinkClient``.
@@ -33,6 +34,8 @@ public final class LinkListener: Sendable {
         /// Whether a listener without TLS may listen on addresses other than loopback addresses. Anybody on the network
         /// path can then read and change messages, and take over links.
         public var allowsPlaintext = false
+        /// The WebSockets that are accepted beside connections without HTTP, on the same addresses; nil for none.
+        public var webSockets: WebSocketOptions? = WebSocketOptions()
         /// The options of accepted connections.
         public var connection = TCPOptions()
         /// The maximum number of connections accepted at each address in any second; nil for no maximum.
@@ -110,7 +113,11 @@ public final class LinkListener: Sendable {
         }
         var tls: TLSServer?
         if let options = configuration.tls {
-            do { tls = try TLSServer(options) } catch { throw .invalidTLS(error) }
+            do throws(TLSError) {
+                tls = try TLSServer(options, acceptsWeb: configuration.webSockets != nil) { _ in }
+            } catch {
+                throw .invalidTLS(error)
+            }
         }
         var sockets: [any ListeningSocket] = []
         for address in configuration.addresses {
@@ -283,7 +290,7 @@ final class LinkListenerDriver: LinkAcceptorOwner, LinkDriver, TurnEndHandler, L
     /// A connection beyond the maximum is released and thereby closed (C-11).
     private func accept(_ transport: any Transport) {
         guard phase == .running, let key = engine.accepted(now: enter()) else { return }
-        acceptor.start(transport, key, Peer(), of: self)
+        acceptor.start(transport, key, Peer(), of: self, webSockets: configuration.webSockets)
     }
 
     // MARK: Turns
@@ -334,6 +341,8 @@ final class LinkListenerDriver: LinkAcceptorOwner, LinkDriver, TurnEndHandler, L
     }
 
     func ended(_ key: ConnectionKey) { engine.endOfStream(key, now: enter()) }
+
+    func upgraded(_ connection: AcceptedConnection) {}
 
     func closed(_ connection: AcceptedConnection, _ reason: CloseReason) {
         (connection.state as? Peer)?.authentication?.cancel()
@@ -403,6 +412,7 @@ final class LinkListenerDriver: LinkAcceptorOwner, LinkDriver, TurnEndHandler, L
         }
         guard phase == .running else { return }
         phase = .flushing
+        acceptor.noteStop()
         for listener in listeners { listener.close() }
         engine.closeAll()
         flushTimer?.set(deadline: loop.deadline(after: configuration.flushTimeout))

@@ -76,6 +76,10 @@ final class VirtualTransport: Transport, TurnEndHandler, LoopStopHandler, @unche
         scheduleTurnEnd()
     }
 
+    func replaceHandler(_ handler: any TransportHandler) {
+        self.handler = handler
+    }
+
     func setNeedsWrite() {
         loop.preconditionOnLoop()
         needsWrite = true

@@ -8,7 +8,8 @@ import MartletWire
 enum ClientOptions {
     static let target = Option.text(
         "to", "URL", fallback: "martlet://127.0.0.1:7227",
-        help: "the relay; martlets:// or no scheme for TLS, martlet:// for a connection without TLS to this machine")
+        help: "the relay; martlets:// or no scheme for TLS, martlet:// for a connection without TLS to this machine; "
+            + "wss:// and ws:// for a WebSocket")
     static let room = Option.text("room", short: "r", "NAME", fallback: "lobby", help: "the room")
     static let account = Option.text(
         "account", short: "a", "NAME", help: "the account [the user name on this machine]")

@@ -20,8 +20,9 @@ enum DoctorCommand {
         notes: [
             """
             ADDRESS is that of a client's --to: martlets:// or no scheme for TLS, martlet:// for a connection without \
-            TLS. The default is \(ClientOptions.target.fallback ?? ""). Each line has a mark (ok, warn or FAIL), a \
-            check, the findings and, after a warning or a failure, advice. The first FAIL ends the command.
+            TLS, wss:// and ws:// for a WebSocket. The default is \(ClientOptions.target.fallback ?? ""). Each line \
+            has a mark (ok, warn or FAIL), a check, the findings and, after a warning or a failure, advice. The first \
+            FAIL ends the command.
             """,
             """
             The checks are: address; name, its addresses; connect, to each of them; tls and certificate; welcome, the \

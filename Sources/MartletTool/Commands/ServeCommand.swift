@@ -7,6 +7,7 @@ import MartletRelaySQLite
 import MartletTelemetry
 import MartletToolSupport
 import MartletTransport
+import MartletWebSocket
 import MartletWebhook
 
 /// `martlet serve`: a relay.
@@ -45,6 +46,17 @@ enum ServeCommand {
             + "that the header states")
     private static let unlimitedPeers = network(
         "unlimited-address", help: "apply no limits of addresses to this one, for example to that of an office")
+    private static let webPath = Option<String>(
+        "web-path", "PATH", expectation: "the path of a URL",
+        help: "accept WebSockets at this path [\(Endpoint.defaultWebSocketPath)]"
+    ) { WebSocketOptions.isPath($0) ? $0 : nil }
+    private static let webOrigins = Option<String>(
+        "web-origin", "ORIGIN", expectation: "* or a scheme and a host, such as https://chat.example.com",
+        help: "accept WebSockets of pages of this origin too; * for all [that of the host]"
+    ) { WebSocketOptions.isOrigin($0) ? $0 : nil }.repeating
+    private static let webProxies = network(
+        "web-proxy",
+        help: "take the address of a WebSocket's client from the field Forwarded or X-Forwarded-For of this proxy")
     private static let accountRate = Option.count(
         "account-rate", in: 1...1_000_000,
         help: "messages a second that an account may publish, after ten times as many [any number]")
@@ -81,6 +93,7 @@ enum ServeCommand {
             config.spec, listen.spec, store.spec, shared.spec, history.spec, historyBytes.spec, historyAge.spec, memory.spec,
             drain.spec,
             multipath.spec, loops.spec, spin.spec, maxConnections.spec, proxies.spec, unlimitedPeers.spec,
+            webPath.spec, webOrigins.spec, webProxies.spec,
             accountRate.spec, roomRate.spec,
             roomRoles.spec, ignoreRoomRoles.spec, roomsPerAccount.spec, audit.spec, quiet.spec, logLevel.spec,
             json.spec, check.spec,
@@ -100,7 +113,7 @@ enum ServeCommand {
             Half of --max-connections-per-address may be unauthenticated at a time. After failed authentications an \
             account is refused for up to 60 s at their address; after failures under many names accounts that have not \
             signed in there in the last day wait. Behind a proxy all clients have the address of the proxy, unless it \
-            states theirs and --proxy-protocol names it. \
+            states theirs and --proxy-protocol or --web-proxy names it. \
             --audit never blocks the relay either: records that cannot be written are lost, and the log states \
             their number once a minute. The signal HUP opens the file again, for example after a rename.
             """,
@@ -351,6 +364,11 @@ enum ServeCommand {
         if maxConnections == 0 { configuration.limits.maxTotalHandshakes = .max }
         configuration.proxies = arguments.all(proxies)
         configuration.unlimitedPeers = arguments.all(unlimitedPeers)
+        var webSockets = WebSocketOptions()
+        webSockets.path = arguments[webPath] ?? webSockets.path
+        webSockets.origins = arguments.all(webOrigins)
+        webSockets.forwarders = arguments.all(webProxies)
+        configuration.webSockets = webSockets
         configuration.engine.accountRate = arguments[accountRate].map { Self.rate($0) }
         configuration.engine.roomRate = arguments[roomRate].map { Self.rate($0) }
         if arguments.has(roomRoles) {

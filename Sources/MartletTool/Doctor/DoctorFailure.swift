@@ -88,7 +88,7 @@ extension DoctorExplanation {
         case .unknownScheme(let scheme):
             self.init(
                 .usage, "unknownScheme", "the scheme \(scheme):// is unknown",
-                "use martlets:// with TLS, or martlet:// without")
+                "use martlets:// or wss:// with TLS, or martlet:// or ws:// without")
         case .invalidHost(let host):
             self.init(
                 .usage, "invalidHost", "\"\(host)\" is neither a host name nor an address",
@@ -103,6 +103,9 @@ extension DoctorExplanation {
                 .usage, "unbracketedIPv6", "an IPv6 address has no brackets", "write it in brackets, as in [::1]:7227")
         case .trailingText(let text):
             self.init(.usage, "trailingText", "\"\(text)\" follows the host", "end the address with the port")
+        case .invalidPath(let path):
+            self.init(
+                .usage, "invalidPath", "\"\(path)\" is no path", "give the path of a URL, such as /martlet")
         }
     }
 
@@ -135,6 +138,10 @@ extension DoctorExplanation {
                 .unavailable, "permissionDenied", "the system denies the connection",
                 "check the firewall of this machine")
         case .tls(let error): self.init(error)
+        case .webSocket(let error):
+            self.init(
+                .protocolError, "webSocket", "\(error)",
+                "check the path, and whether the proxy in front of the relay passes WebSockets on")
         default: self.init(.unavailable, "system", "\(error)", "check the network of this machine")
         }
     }

@@ -1,5 +1,6 @@
 import MartletToolSupport
 import MartletTransport
+import MartletWebSocket
 import MartletWire
 
 /// Performs the steps of a `DoctorReport` on sockets.
@@ -105,18 +106,19 @@ struct DoctorRun: Sendable {
         probe: RelayProbe?, result: Result<TransportSecurity?, DoctorFailure>, duration: Duration
     )
 
-    /// Opens a connection, with TLS if the endpoint uses it. The duration is that of the TLS handshake.
+    /// Opens a connection, with TLS and a WebSocket if the endpoint uses them. The duration is that of their
+    /// handshakes.
     private func open(_ address: SocketAddress, of endpoint: Endpoint?) async -> Opened {
-        let transport: any Transport
+        var transport: any Transport
         do throws(TransportError) {
-            let connection = try await connection(to: address)
-            guard let endpoint, let tls else {
-                return await opened(RelayProbe(connection))
-            }
-            do throws(TLSError) { transport = try tls.transport(over: connection, to: endpoint) } catch {
-                throw .tls(error)
+            transport = try await connection(to: address)
+            if let endpoint, let tls {
+                do throws(TLSError) { transport = try tls.transport(over: transport, to: endpoint) } catch {
+                    throw .tls(error)
+                }
             }
         } catch { return (nil, .failure(.transport(error)), .zero) }
+        if let endpoint, endpoint.webSocketPath != nil { transport = WebSocketTransport(to: endpoint, over: transport) }
         return await opened(RelayProbe(transport))
     }
 

@@ -18,7 +18,7 @@ struct LogGroups: Sendable {
 
     /// The kinds of events that are grouped.
     private enum Kind: Hashable {
-        case fault, tls, proxy, authentication, store, memberships, authenticator, policy
+        case fault, tls, webSocket, proxy, authentication, store, memberships, authenticator, policy
     }
 
     private var refusals = AuditRefusals()
@@ -62,6 +62,7 @@ struct LogGroups: Sendable {
         switch event {
         case .note(.link(.faulted), _): .fault
         case .tlsFailed(_, _?): .tls
+        case .webSocketFailed: .webSocket
         case .proxyRefused: .proxy
         case .authenticationRefused: .authentication
         case .storeFailed: .store

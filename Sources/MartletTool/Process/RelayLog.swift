@@ -172,10 +172,8 @@ enum RelayLog {
         case .revoked, .roomDecisionsRevoked: AuditRecord(event).map { AuditLog.members(of: $0) } ?? []
         case .storeRecovered: named("storeRecovered", [])
         case .acceptingPaused(let error): named("acceptingPaused", [.init("error", .string("\(error)"))])
-        case .tlsFailed(let error, let peer):
-            named(
-                "tlsFailed",
-                [.init("error", .string("\(error)"))] + (peer.map { [.init("peer", .string("\($0)"))] } ?? []))
+        case .tlsFailed(let error, let peer): failure("tlsFailed", error, peer)
+        case .webSocketFailed(let error, let peer): failure("webSocketFailed", error, peer)
         case .diskSpaceChanged(let level, let freeByteCount):
             named(
                 "diskSpace", [.init("level", .string(level.rawValue)), .init("freeByteCount", .count(freeByteCount))])
@@ -198,6 +196,11 @@ enum RelayLog {
             named("undeliveredFailed", [.init("room", .string(room.text)), .init("error", .string("\(error)"))])
         case .undeliveredReportsDropped(let count): named("undeliveredReportsDropped", [.init("count", .count(count))])
         }
+    }
+
+    private static func failure(_ name: String, _ error: any Error, _ peer: SocketAddress?) -> [JSONLine.Member] {
+        named(
+            name, [.init("error", .string("\(error)"))] + (peer.map { [.init("peer", .string("\($0)"))] } ?? []))
     }
 
     private static func members(of event: StoreEvent) -> [JSONLine.Member] {
@@ -298,7 +301,7 @@ extension RelayLog.Event {
             .membershipsFailed, .attachmentsFailed, .authenticatorFailed, .policyFailed, .undeliveredFailed:
             .error
         case .note(.link(.refused), _), .note(.roomRefused, _), .note(.link(.faulted), _), .connectionsRefused,
-            .proxyRefused, .tlsFailed, .undeliveredReportsDropped, .storeRecovered:
+            .proxyRefused, .tlsFailed, .webSocketFailed, .undeliveredReportsDropped, .storeRecovered:
             .warning
         case .note, .revoked, .roomDecisionsRevoked: .info
         }

@@ -1,18 +1,20 @@
-/// The address of a server as a URL: `martlets://chat.example.com:7227` (C-58).
+/// The address of a server as a URL: `martlets://chat.example.com:7227`, or `wss://chat.example.com` for a WebSocket
+/// (C-58, C-124).
 public struct Endpoint: Hashable, Sendable {
     /// The encryption of the connection, given by the URL scheme.
     public enum Security: Sendable {
-        /// `martlet://`: TCP without encryption.
+        /// `martlet://` and `ws://`: TCP without encryption.
         case plain
-        /// `martlets://`: TLS.
+        /// `martlets://` and `wss://`: TLS.
         case tls
-
-        /// The URL scheme.
-        package var scheme: String { self == .plain ? "martlet" : "martlets" }
     }
 
     /// The default port (W-1).
     public static let defaultPort: UInt16 = 7227
+    /// The path of a WebSocket in an address without one (C-119).
+    public static let defaultWebSocketPath = "/martlet"
+    /// The maximum length of the path of a WebSocket in bytes.
+    package static let maxPathByteCount = 1_024
     /// The maximum length of a host name in bytes (RFC 1035 §2.3.4, in textual form).
     package static let maxHostByteCount = 253
 
@@ -22,42 +24,76 @@ public struct Endpoint: Hashable, Sendable {
     public let host: String
     /// The port, from 1 to 65535.
     public let port: UInt16
+    /// The target of the HTTP request for a WebSocket, such as `/martlet`; nil for a connection without HTTP.
+    public let webSocketPath: String?
 
     /// Whether the host is this machine: `localhost` or a numeric loopback address.
     package var isLoopback: Bool { host == "localhost" || IPAddress(host)?.isLoopback == true }
 
-    /// Creates an endpoint. Throws when `host` is empty, too long, or neither an ASCII host name nor a numeric address.
-    package init(host: String, port: UInt16 = defaultPort, security: Security = .tls) throws(EndpointError) {
+    /// The URL scheme.
+    package var scheme: String {
+        switch (security, webSocketPath) {
+        case (.plain, nil): "martlet"
+        case (.tls, nil): "martlets"
+        case (.plain, _?): "ws"
+        case (.tls, _?): "wss"
+        }
+    }
+
+    /// The port of an address without one.
+    private static func defaultPort(_ security: Security, isWebSocket: Bool) -> UInt16 {
+        isWebSocket ? security == .tls ? 443 : 80 : defaultPort
+    }
+
+    /// Creates an endpoint. Throws when `host` is empty, too long, or neither an ASCII host name nor a numeric address,
+    /// and for a path that no target of a request has.
+    package init(
+        host: String, port: UInt16 = defaultPort, security: Security = .tls, webSocketPath: String? = nil
+    ) throws(EndpointError) {
         guard !host.isEmpty else { throw .empty }
         guard host.utf8.count <= Self.maxHostByteCount else { throw .hostTooLong(limit: Self.maxHostByteCount) }
         guard port != 0 else { throw .invalidPort("0") }
         guard IPAddress(host) != nil || host.utf8.allSatisfy(isHostNameByte) else { throw .invalidHost(host) }
+        if let webSocketPath {
+            guard webSocketPath.utf8.count <= Self.maxPathByteCount, webSocketPath.hasPrefix("/"),
+                webSocketPath.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") })
+            else { throw .invalidPath(webSocketPath) }
+        }
+        self.webSocketPath = webSocketPath
         self.host = host.lowercased()
         self.port = port
         self.security = security
     }
 
-    /// Parses `martlet://host:port`, `martlets://host`, `host`, `host:port` or `[::1]:port`. `defaultSecurity` applies
-    /// to texts without a scheme.
+    /// Parses `martlet://host:port`, `martlets://host`, `wss://host/path`, `host`, `host:port` or `[::1]:port`.
+    /// `defaultSecurity` applies to texts without a scheme.
     package init(parsing text: String, defaultSecurity: Security = .tls) throws(EndpointError) {
         var rest = Substring(text)
         var security = defaultSecurity
+        var path: String?
         if let parts = Self.parts(ofURL: text) {
-            switch parts.scheme.lowercased() {
-            case Security.plain.scheme: security = .plain
-            case Security.tls.scheme: security = .tls
+            rest = parts.rest
+            let scheme = parts.scheme.lowercased()
+            switch scheme {
+            case "martlet", "ws": security = .plain
+            case "martlets", "wss": security = .tls
             default: throw .unknownScheme(String(parts.scheme))
             }
-            rest = parts.rest
-            if rest.hasSuffix("/") { rest.removeLast() }
+            if scheme == "ws" || scheme == "wss" {
+                let slash = rest.firstIndex { "/?#".contains($0) } ?? rest.endIndex
+                path = rest[slash...].count > 1 ? String(rest[slash...]) : Self.defaultWebSocketPath
+                rest = rest[..<slash]
+            } else if rest.hasSuffix("/") {
+                rest.removeLast()
+            }
         }
         let (host, portText) = try Self.split(rest)
-        var port = Self.defaultPort
+        var port = Self.defaultPort(security, isWebSocket: path != nil)
         if let portText {
             guard let number = decimalPort(portText), number != 0 else { throw .invalidPort(String(portText)) }
             port = number
         }
-        try self.init(host: String(host), port: port, security: security)
+        try self.init(host: String(host), port: port, security: security, webSocketPath: path)
     }
 
     /// The scheme of a URL and the text behind `://`; nil without a scheme.
@@ -96,13 +132,23 @@ package enum EndpointError: Error, Sendable, Equatable {
     /// An IPv6 address needs brackets, `[::1]:7227`, which separate it from the port.
     case unbracketedIPv6
     case trailingText(String)
+    /// Not the path and query of a URL in ASCII, or longer than `Endpoint.maxPathByteCount`.
+    case invalidPath(String)
 }
 
 extension Endpoint: CustomStringConvertible {
     /// The canonical URL, which parses to an equal endpoint.
     public var description: String {
-        "\(security.scheme)://\(host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host):\(port)"
+        "\(scheme)://\(bracketedHost):\(port)\(webSocketPath ?? "")"
     }
+
+    /// The host and the port as a field of HTTP has them, without the default port of the scheme.
+    package var authority: String {
+        let isDefault = port == Self.defaultPort(security, isWebSocket: webSocketPath != nil)
+        return isDefault ? bracketedHost : "\(bracketedHost):\(port)"
+    }
+
+    private var bracketedHost: String { host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host }
 }
 
 private func isHostNameByte(_ byte: UInt8) -> Bool {

@@ -69,6 +69,9 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // Only `qu
     private(set) lazy var plainReadBuffer = LoopBuffer(
         byteCount: Self.readBufferByteCount + TLSConnection.maxRecordByteCount)
     private(set) lazy var plainWriteBuffer = LoopBuffer(byteCount: Self.writeBufferByteCount)
+    /// The payloads of the masked frames of one read of a WebSocket.
+    package private(set) lazy var unmaskedBuffer = LoopBuffer(
+        byteCount: Self.readBufferByteCount + TLSConnection.maxRecordByteCount)
     private var turnTime: UInt64
     /// The armed timers.
     private var timers = DeadlineQueue<LoopTimer, UInt64>()

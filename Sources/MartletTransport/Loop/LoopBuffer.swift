@@ -2,14 +2,14 @@ import CMartletSystem
 internal import MartletWire
 
 /// A read or write buffer of a loop, shared by its connections. Its content is valid during one call only.
-final class LoopBuffer {
+package final class LoopBuffer {
     private var storage: [UInt8]
 
     init(byteCount: Int) {
         storage = [UInt8](repeating: 0, count: byteCount)
     }
 
-    var byteCount: Int { storage.count }
+    package var byteCount: Int { storage.count }
 
     /// Reads at most `limit` bytes from a socket. Returns the number of bytes, or the negated error number.
     func receive(_ limit: Int, from descriptor: Int32) -> Int {
@@ -22,13 +22,13 @@ final class LoopBuffer {
     }
 
     /// Calls `body` with the first `count` bytes.
-    func withBytes(_ count: Int, _ body: (RawSpan) -> Void) {
+    package func withBytes(_ count: Int, _ body: (RawSpan) -> Void) {
         let bytes = storage
         body(bytes.rawBytes.extracting(0..<count))
     }
 
     /// Lets `body` fill at most `limit` bytes. Returns the number of bytes, and whether `body` may have more.
-    func fill(_ limit: Int, _ body: (inout OutputRawSpan) -> Bool) -> (byteCount: Int, mayHaveMore: Bool) {
+    package func fill(_ limit: Int, _ body: (inout OutputRawSpan) -> Bool) -> (byteCount: Int, mayHaveMore: Bool) {
         unsafe storage.withUnsafeMutableBytes { bytes in
             let part = unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[..<limit])
             var output = unsafe OutputRawSpan(buffer: part, initializedCount: 0)

@@ -51,6 +51,7 @@
         private let queue = DispatchQueue(label: "martlet-network")
         private let connection: NWConnection
         private let verification: Verification
+        private let offersWeb: Bool
         private var phase = Phase.idle
         private var handler: (any TransportHandler)?
         private var closeReason: CloseReason?
@@ -73,10 +74,11 @@
         ) throws(TLSError) {
             self.loop = loop
             verification = try Verification(tls, host: tls.serverName ?? endpoint.host)
+            offersWeb = endpoint.webSocketPath != nil
             guard let port = NWEndpoint.Port(rawValue: endpoint.port) else { throw .invalidHost(endpoint.host) }
             connection = NWConnection(
                 host: NWEndpoint.Host(endpoint.host), port: port,
-                using: verification.parameters(identity: identity, queue: queue))
+                using: verification.parameters(identity: identity, offersWeb: offersWeb, queue: queue))
         }
 
         // MARK: Properties
@@ -108,7 +110,8 @@
                 peerCertificate: nil)
         }
 
-        private var applicationProtocol: String? {
+        /// The application protocol, after the handshake; nil without one.
+        package var applicationProtocol: String? {
             guard let metadata, let name = unsafe sec_protocol_metadata_get_negotiated_protocol(metadata) else {
                 return nil
             }
@@ -144,6 +147,11 @@
             connection.start(queue: queue)
         }
 
+        /// Replaces the handler; see `Transport`.
+        package func replaceHandler(_ handler: any TransportHandler) {
+            self.handler = handler
+        }
+
         private func changed(to state: NWConnection.State) {
             switch state {
             case .ready: connected()
@@ -157,7 +165,12 @@
             guard phase == .connecting else { return }
             phase = .open
             // The framework accepts a server that answers without an application protocol.
-            guard applicationProtocol == TransportSecurity.martletProtocol else {
+            // A proxy of the web may select none (C-118).
+            let isValid =
+                offersWeb
+                ? [nil, TransportSecurity.webProtocol].contains(applicationProtocol)
+                : applicationProtocol == TransportSecurity.martletProtocol
+            guard isValid else {
                 return fail(.error(.tls(.noCommonProtocol)))
             }
             handler?.transportDidConnect(self)

@@ -52,14 +52,16 @@
         /// The failure of the latest verification.
         var failure: TLSError? { latestFailure.withLock { $0 } }
 
-        func parameters(identity: SecIdentity?, queue: DispatchQueue) -> NWParameters {
+        /// - Parameter offersWeb: Whether the client offers `http/1.1` in place of its protocol (C-118).
+        func parameters(identity: SecIdentity?, offersWeb: Bool, queue: DispatchQueue) -> NWParameters {
             let tls = NWProtocolTLS.Options()
             let options = tls.securityProtocolOptions
             sec_protocol_options_set_min_tls_protocol_version(options, .TLSv12)
             for suite in Self.cipherSuites.compactMap({ tls_ciphersuite_t(rawValue: $0) }) {
                 sec_protocol_options_append_tls_ciphersuite(options, suite)
             }
-            unsafe sec_protocol_options_add_tls_application_protocol(options, TransportSecurity.martletProtocol)
+            unsafe sec_protocol_options_add_tls_application_protocol(
+                options, offersWeb ? TransportSecurity.webProtocol : TransportSecurity.martletProtocol)
             unsafe sec_protocol_options_set_tls_server_name(options, host)
             sec_protocol_options_set_tls_renegotiation_enabled(options, false)
             sec_protocol_options_set_peer_authentication_required(options, true)

@@ -59,6 +59,7 @@ final class ProxiedTransport: Transport, @unchecked Sendable {  // All state is 
         lower.start(self)
     }
 
+    func replaceHandler(_ handler: any TransportHandler) { self.handler = handler }
     func setNeedsWrite() { lower.setNeedsWrite() }
     func flush() { lower.flush() }
     func pauseReading() { lower.pauseReading() }

@@ -104,6 +104,11 @@ package final class TCPConnection: Transport, @unchecked Sendable {  // All stat
         }
     }
 
+    /// Replaces the handler; see `Transport`.
+    package func replaceHandler(_ handler: any TransportHandler) {
+        self.handler = handler
+    }
+
     /// Requests a fill at the end of this turn; see `Transport`.
     package func setNeedsWrite() {
         loop.preconditionOnLoop()

@@ -63,16 +63,31 @@ final class TLSConnection {
     /// The time at which the certificate of the presented session was verified; nil without a session.
     private let verifiedAt: UInt64?
     private(set) var state = State.handshaking
-    /// The application protocol of the connection, after the handshake.
-    var applicationProtocol: String { context.applicationProtocol }
+    /// The application protocol of the connection, after the handshake; empty without one, which only a web protocol
+    /// permits.
+    var applicationProtocol: String {
+        switch martlet_tls_protocol(UInt32(unsafe martlet_tls_selected_protocol(pointer))) {
+        case martlet_tls_protocol_own: context.applicationProtocol
+        case martlet_tls_protocol_web: TransportSecurity.webProtocol
+        default: ""
+        }
+    }
 
     /// The client's side of a connection to `host`.
-    init(client context: TLSContext, host: String, resuming session: TLSSession?) throws(TLSError) {
+    ///
+    /// - Parameter offersWeb: Whether the client offers `http/1.1` in place of its protocol.
+    init(
+        client context: TLSContext, host: String, resuming session: TLSSession?, offersWeb: Bool = false
+    ) throws(TLSError) {
         guard
             let pointer = unsafe host.withCString({ name in
                 unsafe martlet_tls_connection_create(context.pointer, name, session?.pointer)
             })
         else { throw .invalidHost(host) }
+        if offersWeb, unsafe martlet_tls_offer_web(pointer) != 0 {
+            unsafe martlet_tls_connection_free(pointer)
+            throw .protocolError("no memory")
+        }
         self.context = context
         self.host = host
         verifiedAt = session?.verifiedAt

@@ -28,7 +28,7 @@ final class TLSContext: @unchecked Sendable {  // OpenSSL's contexts may be used
     ///   default.
     init(
         server options: TLSServerOptions, applicationProtocol: String = TransportSecurity.martletProtocol,
-        ticketKeys: [UInt8], maxRecordCount: UInt64 = 0
+        acceptsWeb: Bool = false, ticketKeys: [UInt8], maxRecordCount: UInt64 = 0
     ) throws(TLSError) {
         self.applicationProtocol = applicationProtocol
         var trustFile: String?
@@ -39,9 +39,8 @@ final class TLSContext: @unchecked Sendable {  // OpenSSL's contexts may be used
         case .required(let path): (trustFile, request) = (path, martlet_tls_peer_certificate_required)
         }
         unsafe pointer = try TLSContext.make(
-            options.identity, applicationProtocol, trustFile: trustFile, isServer: true, request: request,
-            ticketKeys: ticketKeys,
-            maxRecordCount: maxRecordCount)
+            options.identity, applicationProtocol, trustFile: trustFile, isServer: true, acceptsWeb: acceptsWeb,
+            request: request, ticketKeys: ticketKeys, maxRecordCount: maxRecordCount)
     }
 
     deinit {
@@ -62,7 +61,7 @@ final class TLSContext: @unchecked Sendable {  // OpenSSL's contexts may be used
 
     private static func make(
         _ identity: TLSIdentity?, _ applicationProtocol: String, trustFile: String?, isServer: Bool = false,
-        pins: [UInt8] = [],
+        acceptsWeb: Bool = false, pins: [UInt8] = [],
         request: martlet_tls_peer_certificate = martlet_tls_peer_certificate_ignored, ticketKeys: [UInt8] = [],
         maxRecordCount: UInt64 = 0
     ) throws(TLSError) -> OpaquePointer {
@@ -75,8 +74,9 @@ final class TLSContext: @unchecked Sendable {  // OpenSSL's contexts may be used
                 unsafe ticketKeys.withUnsafeBufferPointer { ticketKeys -> OpaquePointer? in
                     guard let name = unsafe texts[0] else { return nil }
                     var options = unsafe martlet_tls_options(
-                        is_server: isServer ? 1 : 0, protocol: name, certificate_file: texts[1], key_file: texts[2],
-                        trust_file: texts[3], pins: pins.baseAddress, pin_count: pins.count / TLSPin.byteCount,
+                        is_server: isServer ? 1 : 0, protocol: name, accepts_web: acceptsWeb ? 1 : 0,
+                        certificate_file: texts[1], key_file: texts[2], trust_file: texts[3], pins: pins.baseAddress,
+                        pin_count: pins.count / TLSPin.byteCount,
                         ticket_keys: ticketKeys.baseAddress,
                         ticket_key_count: ticketKeys.count / Int(martlet_tls_ticket_key_byte_count),
                         peer_certificate: Int32(request.rawValue), max_record_count: maxRecordCount)

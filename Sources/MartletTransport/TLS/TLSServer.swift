@@ -20,6 +20,7 @@ package final class TLSServer: Sendable {
 
     private let options: TLSServerOptions
     private let applicationProtocol: String
+    private let acceptsWeb: Bool
     private let onReplacementFailed: @Sendable (TLSError) -> Void
     private let state: Guarded<State>
 
@@ -30,21 +31,24 @@ package final class TLSServer: Sendable {
 
     /// - Parameters:
     ///   - applicationProtocol: The protocol that clients have to name (RFC 7301).
+    ///   - acceptsWeb: Whether `http/1.1` and clients without this extension are accepted too (C-118).
     ///   - onReplacementFailed: Receives the reason why old ticket keys remain in use.
     package init(
         _ options: TLSServerOptions, applicationProtocol: String = TransportSecurity.martletProtocol,
-        onReplacementFailed: @escaping @Sendable (TLSError) -> Void
+        acceptsWeb: Bool = false, onReplacementFailed: @escaping @Sendable (TLSError) -> Void
     ) throws(TLSError) {
         self.options = options
         self.applicationProtocol = applicationProtocol
+        self.acceptsWeb = acceptsWeb
         self.onReplacementFailed = onReplacementFailed
-        state = Guarded(try Self.load(options, applicationProtocol, previousKey: []))
+        state = Guarded(try Self.load(options, applicationProtocol, acceptsWeb, previousKey: []))
     }
 
     /// Reads all files again. Existing connections keep their certificate. After an error the server continues with the
     /// earlier certificate and keys.
     package func reload() throws(TLSError) {
-        let next = try Self.load(options, applicationProtocol, previousKey: state.withLock { $0.ownKey })
+        let ownKey = state.withLock { $0.ownKey }
+        let next = try Self.load(options, applicationProtocol, acceptsWeb, previousKey: ownKey)
         state.withLock { $0 = next }
     }
 
@@ -81,7 +85,7 @@ package final class TLSServer: Sendable {
     }
 
     private static func load(
-        _ options: TLSServerOptions, _ applicationProtocol: String, previousKey: [UInt8]
+        _ options: TLSServerOptions, _ applicationProtocol: String, _ acceptsWeb: Bool, previousKey: [UInt8]
     ) throws(TLSError) -> State {
         let keyByteCount = Int(martlet_tls_ticket_key_byte_count)
         var ownKey: [UInt8] = []
@@ -97,7 +101,7 @@ package final class TLSServer: Sendable {
             keys = ownKey + previousKey
         }
         let context = try TLSContext(
-            server: options, applicationProtocol: applicationProtocol, ticketKeys: keys)
+            server: options, applicationProtocol: applicationProtocol, acceptsWeb: acceptsWeb, ticketKeys: keys)
         return State(context: context, createdAt: EventLoop.clock, ownKey: ownKey)
     }
 

@@ -61,6 +61,11 @@ package final class TLSTransport: Transport, @unchecked Sendable {  // All state
             applicationProtocol: connection.applicationProtocol, peerCertificate: connection.peerCertificate)
     }
 
+    /// The application protocol, after the handshake.
+    package var applicationProtocol: String? {
+        connection.state == .open || connection.state == .peerClosed ? connection.applicationProtocol : nil
+    }
+
     /// Exports keying material; see `Transport`.
     package func exportSecret(label: String, byteCount: Int) -> [UInt8]? {
         connection.exportSecret(label: label, byteCount: byteCount)
@@ -72,6 +77,11 @@ package final class TLSTransport: Transport, @unchecked Sendable {  // All state
         self.handler = handler
         phase = .handshaking
         lower.start(self)
+    }
+
+    /// Replaces the handler; see `Transport`.
+    package func replaceHandler(_ handler: any TransportHandler) {
+        self.handler = handler
     }
 
     /// Requests a fill; see `Transport`.

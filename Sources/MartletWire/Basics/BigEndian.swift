@@ -119,7 +119,7 @@ extension OutputRawSpan {
     ///
     /// - Precondition: The integer lies within the initialized bytes.
     @_lifetime(self: copy self)
-    mutating func store<Value: FixedWidthInteger & BitwiseCopyable>(bigEndian value: Value, at offset: Int) {
+    package mutating func store<Value: FixedWidthInteger & BitwiseCopyable>(bigEndian value: Value, at offset: Int) {
         var bytes = mutableBytes
         bytes.storeBytes(of: value.bigEndian, toByteOffset: offset, as: Value.self)
     }
@@ -129,7 +129,7 @@ extension OutputRawSpan {
     ///
     /// - Precondition: The moved bytes start at or after 0 and fit into the capacity.
     @_lifetime(self: copy self)
-    mutating func moveTail(from offset: Int, by distance: Int) {
+    package mutating func moveTail(from offset: Int, by distance: Int) {
         precondition(offset <= byteCount && offset + distance >= 0 && distance <= freeCapacity, "the bytes do not fit")
         unsafe withUnsafeMutableBytes { buffer, initializedCount in
             let tail = unsafe UnsafeRawBufferPointer(rebasing: buffer[offset..<initializedCount])

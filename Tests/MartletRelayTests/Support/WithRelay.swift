@@ -23,6 +23,7 @@ extension RelayConfiguration {
 func withRelay(
     _ engine: RelayConfiguration = .withoutTimeouts, host: String = "127.0.0.1", limits: PeerLimits = .unlimited,
     loopCount: Int = 1, proxies: [IPNetwork] = [],
+    webSockets: WebSocketOptions? = WebSocketOptions(),
     connection: TCPOptions = TCPOptions(), touchInterval: Duration = .seconds(3600),
     store: any RoomStore = InMemoryStore(),
     authenticator: any Authenticator = .allowAll, policy: any RoomPolicy = .allowAll,
@@ -36,6 +37,7 @@ func withRelay(
     configuration.limits = limits
     configuration.loopCount = loopCount
     configuration.proxies = proxies
+    configuration.webSockets = webSockets
     configuration.connection = connection
     configuration.touchInterval = touchInterval
     configuration.disk = disk

@@ -25,6 +25,27 @@ struct TestRelayTests {
         #expect(texts == ["before", "while the relay is down"])
     }
 
+    // C-117, C-124
+    @Test("clients over WebSockets of a relay that is killed -> the same messages")
+    func webSockets() throws {
+        let texts = try world.run {
+            let relay = try world.startRelay { $0.loopCount = 2 }
+            let address = "ws://10.0.0.1:7227"
+            let alice = try await world.device("alice", relay: address).start()
+            let bob = try await world.device("bob").start()
+            let (room, other) = (try await alice.open(room: "lobby"), try await bob.open(room: "lobby"))
+            _ = try await room.send("before").accepted()
+            await relay.kill()
+            let handle = try await room.send("while the relay is down")
+            try relay.restart()
+            _ = try await handle.accepted()
+            var texts: [String?] = []
+            for try await message in other.messages.prefix(2) { texts.append(message.text) }
+            return texts
+        }
+        #expect(texts == ["before", "while the relay is down"])
+    }
+
     //
     @Test("a deleted message is erased in the store of the world")
     func erased() throws {

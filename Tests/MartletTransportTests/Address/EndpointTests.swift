@@ -26,6 +26,37 @@ import Testing
         #expect(try Endpoint(parsing: endpoint.description) == endpoint)
     }
 
+    // C-124
+    @Test(arguments: [
+        ("wss://chat.example.com", 443, Endpoint.Security.tls, "/martlet", "chat.example.com"),
+        ("wss://chat.example.com/", 443, .tls, "/martlet", "chat.example.com"),
+        ("WSS://chat.example.com:7227/a/b?c=%20", 7227, .tls, "/a/b?c=%20", "chat.example.com:7227"),
+        ("ws://localhost", 80, .plain, "/martlet", "localhost"),
+        ("ws://localhost:80/Martlet", 80, .plain, "/Martlet", "localhost"),
+        ("ws://[::1]:8080/x", 8080, .plain, "/x", "[::1]:8080"),
+    ])
+    func `the address of a WebSocket parses to port, security, path and authority`(
+        _ text: String, _ port: UInt16, _ security: Endpoint.Security, _ path: String, _ authority: String
+    ) throws {
+        let endpoint = try Endpoint(parsing: text)
+        #expect(endpoint.port == port)
+        #expect(endpoint.security == security)
+        #expect(endpoint.webSocketPath == path)
+        #expect(endpoint.authority == authority)
+        #expect(try Endpoint(parsing: endpoint.description) == endpoint)
+    }
+
+    @Test(arguments: [
+        ("wss://a/b#c", EndpointError.invalidPath("/b#c")), ("wss://a?b", .invalidPath("?b")),
+        ("ws://a/b c", .invalidPath("/b c")), ("ws://a/ä", .invalidPath("/ä")), ("ws:///martlet", .empty),
+        ("martlets://a/martlet", .trailingText("/martlet")),
+    ])
+    func `an invalid path, or one without a WebSocket, throws the matching error`(
+        _ text: String, _ error: EndpointError
+    ) {
+        #expect(throws: error) { try Endpoint(parsing: text) }
+    }
+
     @Test(arguments: [
         ("", EndpointError.empty),
         (":80", .empty),

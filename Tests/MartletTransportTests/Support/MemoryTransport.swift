@@ -21,6 +21,7 @@ final class MemoryTransport: Transport, @unchecked Sendable {  // The loop acces
     var isStalled: Bool { false }
 
     func start(_ handler: any TransportHandler) { self.handler = handler }
+    func replaceHandler(_ handler: any TransportHandler) { self.handler = handler }
     func setNeedsWrite() { needsWrite = true }
     func pauseReading() {}
     func resumeReading() {}

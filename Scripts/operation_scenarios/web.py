@@ -1,0 +1,316 @@
+"""The scenarios about WebSockets: clients by other authors, a browser, and reverse proxies in front of a relay."""
+
+import importlib.util
+import json
+import os
+import pathlib
+import re
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import threading
+
+import browser
+from programs import (TIMEOUT, Failure, Listener, Load, Relay, Sender, Unavailable, check_once_in_order, wait_until)
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+GUIDE = ROOT / "Guides/reverse-proxy.md"
+# The address from which a proxy connects to its relay. That of the clients differs.
+PROXY = "127.0.0.9"
+
+
+class WebsocketsPeer:
+    """A WebSocket by the package `websockets`, which offers permessage-deflate."""
+    module = "websockets"
+
+    def __init__(self, url, context):
+        from websockets.sync.client import connect
+        self.socket = connect(url, subprotocols=["martlet"], ssl=context, max_size=None)
+
+    def send(self, data):
+        self.socket.send(data)
+
+    def receive(self):
+        """The next bytes; none at the end."""
+        from websockets.exceptions import ConnectionClosed
+        try:
+            return self.socket.recv()
+        except ConnectionClosed:
+            return b""
+
+    def close(self):
+        self.socket.close()
+
+
+class WsprotoPeer:
+    """A WebSocket by the package `wsproto`, which reads and writes bytes only."""
+    module = "wsproto"
+
+    def __init__(self, url, context):
+        from wsproto import ConnectionType, WSConnection
+        from wsproto.events import AcceptConnection, Request
+        host, port, path = re.fullmatch(r"wss?://([^:]+):(\d+)(/.*)", url).groups()
+        self.lock = threading.Lock()
+        self.socket = socket.create_connection((host, int(port)), TIMEOUT)
+        if context:
+            self.socket = context.wrap_socket(self.socket, server_hostname=host)
+        self.protocol = WSConnection(ConnectionType.CLIENT)
+        self.write(Request(host=f"{host}:{port}", target=path, subprotocols=["martlet"]))
+        self.waiting = []
+        accepted = self.next()
+        if not isinstance(accepted, AcceptConnection) or accepted.subprotocol != "martlet":
+            raise Failure(f"wsproto: {accepted}")
+
+    def write(self, event):
+        with self.lock:
+            self.socket.sendall(self.protocol.send(event))
+
+    def next(self):
+        """The next event; nothing at the end."""
+        while not self.waiting:
+            data = self.socket.recv(65536)
+            self.protocol.receive_data(data or None)
+            self.waiting += self.protocol.events()
+            if not data and not self.waiting:
+                return None
+        return self.waiting.pop(0)
+
+    def send(self, data):
+        from wsproto.events import BytesMessage
+        # Each message is cut, so that the relay joins fragments.
+        self.write(BytesMessage(data[:1], message_finished=False))
+        self.write(BytesMessage(data[1:]))
+
+    def receive(self):
+        from wsproto.events import BytesMessage, CloseConnection, Ping
+        while event := self.next():
+            if isinstance(event, BytesMessage) and event.data:
+                return bytes(event.data)
+            if isinstance(event, Ping):
+                self.write(event.response())
+            if isinstance(event, CloseConnection):
+                break
+        return b""
+
+    def close(self):
+        self.socket.close()
+
+
+class Tunnel:
+    """A port on this machine. The bytes of its connections go through a WebSocket each."""
+
+    def __init__(self, peer, url, context=None):
+        self.peer, self.url, self.context = peer, url, context
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                connection = self.listener.accept()[0]
+            except OSError:
+                return
+            threading.Thread(target=self.carry, args=[connection], daemon=True).start()
+
+    def carry(self, connection):
+        peer = self.peer(self.url, self.context)
+
+        def back():
+            try:
+                while data := peer.receive():
+                    connection.sendall(data)
+                connection.shutdown(socket.SHUT_WR)
+            except OSError:
+                pass
+        threading.Thread(target=back, daemon=True).start()
+        try:
+            while data := connection.recv(65536):
+                peer.send(data)
+        except OSError:
+            pass
+        finally:
+            peer.close()
+
+    def close(self):
+        self.listener.close()
+
+
+def certificates(place):
+    place.succeed("dev-cert", "--directory", place.folder / "certs")
+    folder = place.folder / "certs"
+    return ["--certificate", folder / "server.pem", "--key", folder / "server.key"], folder
+
+
+def peers(place):
+    """The reference client, written from the specification, through WebSockets by other authors; and a browser."""
+    options, folder = certificates(place)
+    context = ssl.create_default_context(cafile=folder / "ca.pem")
+    tokens = place.folder / "tokens"
+    tokens.write_text("ada open-sesame\nbob swordfish\n")
+    kinds = [kind for kind in (WebsocketsPeer, WsprotoPeer) if importlib.util.find_spec(kind.module)]
+    has_browser = shutil.which("chromium")
+    if not kinds and not has_browser:
+        raise Unavailable("there is neither the package websockets nor wsproto of Python, and no chromium")
+    for kind in kinds:
+        for scheme, more in (("ws", []), ("wss", options)):
+            relay = Relay(place, *more, store=f"{kind.module}-{scheme}", access=("--tokens", tokens))
+            tunnel = Tunnel(kind, f"{scheme}://localhost:{relay.port}/martlet", context if more else None)
+            done = subprocess.run(
+                [sys.executable, ROOT / "Specs/reference/interoperability.py", str(tunnel.port)],
+                capture_output=True, timeout=TIMEOUT)
+            tunnel.close()
+            place.check(done.returncode == 0, f"the reference client talks through {kind.module}",
+                        done.stderr.decode(errors="replace")[-500:] + relay.tail())
+            place.check(relay.stop() == 0, "the relay ends")
+            place.check(relay.wait_for("ended")["faults"] == 0, "the relay finds no fault")
+    if has_browser:
+        in_browser(place)
+
+
+def in_browser(place):
+    """A page opens a WebSocket, sends a hello and receives the welcome."""
+    sys.path.insert(0, str(ROOT / "Specs/reference"))
+    from client import MINE
+    from martlet_bodies import Hello
+    from martlet_tlv import Version
+    from martlet_wire import encode
+    hello = encode(Hello(spoken_version=(Version(1, 0),), features=0, limits=MINE, device=7, account="ada",
+                         credential=b"open-sesame", agent="browser"))
+    script = """(async () => {
+        const socket = new WebSocket(%s, "martlet");
+        socket.binaryType = "arraybuffer";
+        const hello = Uint8Array.from(%s);
+        const end = (resolve) => { socket.onclose = (event) => resolve(["closed", event.code, event.wasClean]); };
+        window.found = await new Promise((resolve) => {
+            end(resolve);
+            socket.onopen = () => { socket.send(hello.subarray(0, 9)); socket.send(hello.subarray(9)); };
+            socket.onmessage = (event) => resolve([...new Uint8Array(event.data).subarray(0, 8)]);
+        });
+        if (window.found[0] === "closed") return;
+        window.facts = [socket.protocol, socket.extensions];
+        window.end = await new Promise((resolve) => { end(resolve); socket.close(1000); });
+    })()"""
+    tokens = place.folder / "tokens"
+    relay = Relay(place, "--web-origin", "*", store="browser", access=("--tokens", tokens))
+    strict = Relay(place, store="strict", access=("--tokens", tokens))
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        page = browser.Browser(profile)
+        try:
+            def opened(port, member):
+                page.evaluate("window.found = window.end = null; void 0")
+                page.evaluate("void " + script % (json.dumps(f"ws://127.0.0.1:{port}/martlet"), list(hello)))
+                return wait_until(lambda: page.evaluate(f"window.{member}"), "the answer in the browser")
+            end = opened(relay.port, "end")
+            found = page.evaluate("window.found")
+            place.check(bytes(found[:4]) == hello[:4] and found[6:8] == [0x40, 2], "Chromium gets the welcome", found)
+            place.check(page.evaluate("window.facts") == ["martlet", ""], "Chromium gets the subprotocol, no extension")
+            place.check(end[1:] == [1000, True], "Chromium closes in good order", end)
+            place.check(opened(strict.port, "found")[:2] == ["closed", 1006], "a page of another origin is refused")
+        finally:
+            page.process.terminate()
+            page.process.wait()
+    strict.wait_for("webSocketFailed")
+
+
+def configuration(language, changes):
+    """The configuration of the guide, with the ports and files of the test."""
+    text = re.search(rf"```{language}\n(.*?)```", GUIDE.read_text(), re.DOTALL).group(1)
+    for old, new in changes.items():
+        if old not in text:
+            raise Failure(f"the configuration of {language} in the guide has no '{old}'")
+        text = text.replace(old, str(new))
+    return text
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+def start_nginx(place, port, relay, folder):
+    server = configuration("nginx", {
+        "listen 443 ssl": f"listen 127.0.0.1:{port} ssl", "127.0.0.1:7227;": f"127.0.0.1:{relay.port};\n"
+        f"        proxy_bind {PROXY};", "/etc/ssl/chat.pem": folder / "server.pem",
+        "/etc/ssl/chat.key": folder / "server.key"})
+    temporary = place.folder / "nginx-files"
+    temporary.mkdir()
+    paths = "\n".join(f"    {kind}_temp_path {temporary};" for kind in (
+        "client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    # A namespace of users may have no other user than root.
+    user = "user root;\n" if os.geteuid() == 0 else ""
+    file = place.folder / "nginx.conf"
+    file.write_text(f"{user}daemon off;\npid {temporary}/pid;\nerror_log {temporary}/error.log;\nworker_processes 1;\n"
+                    f"events {{}}\nhttp {{\n    access_log off;\n{paths}\n{server}}}\n")
+    return ["-p", temporary, "-c", file]
+
+
+def start_haproxy(place, port, relay, folder):
+    joined = place.folder / "chat-and-key.pem"
+    joined.write_bytes((folder / "server.pem").read_bytes() + (folder / "server.key").read_bytes())
+    file = place.folder / "haproxy.cfg"
+    file.write_text(configuration("haproxy", {
+        "bind :443": f"bind 127.0.0.1:{port}", "/etc/ssl/chat-and-key.pem": joined,
+        "127.0.0.1:7227": f"127.0.0.1:{relay.port} source {PROXY}"}))
+    return ["-db", "-f", file]
+
+
+def proxies(place):
+    """nginx and HAProxy end TLS in front of a relay, as the guide configures them; the relay is killed meanwhile."""
+    _, folder = certificates(place)
+    kinds = {"nginx": (start_nginx, "--web-proxy"), "haproxy": (start_haproxy, "--proxy-protocol")}
+    path = os.environ["PATH"] + ":/usr/sbin:/sbin"
+    found = {name: program for name in kinds if (program := shutil.which(name, path=path))}
+    if not found:
+        raise Unavailable("there is neither nginx nor haproxy")
+    for name, program in found.items():
+        make, option = kinds[name]
+        relay = Relay(place, option, PROXY, store=name)
+        port = free_port()
+        log = (place.folder / f"{name}.out").open("wb")
+        process = place.start([program, *make(place, port, relay, folder)], stdout=log, stderr=subprocess.STDOUT)
+
+        def is_open():
+            if process.poll() is not None:
+                raise Failure(f"{name} has ended: {pathlib.Path(log.name).read_text(errors='replace')[-500:]}")
+            with socket.socket() as probe:
+                return probe.connect_ex(("127.0.0.1", port)) == 0
+        wait_until(is_open, f"{name} listens")
+        front = Front(relay, port, folder)
+        place.succeed("doctor", f"wss://localhost:{port}", "--trust", folder / "ca.pem")
+        place.check(place.command("doctor", f"wss://localhost:{port}/other", "--trust", folder / "ca.pem").returncode
+                    != 0, f"{name}: another path is refused")
+        listener = Listener(place, front, "lobby", f"{name}-reader")
+        sender = Sender(place, front, "lobby", f"{name}-writer", has_outbox=False)
+        load = Load(sender)
+        wait_until(lambda: len(listener.lines) > 50, f"messages through {name}")
+        peer = relay.wait_for("signedIn", account=f"{name}-writer")["peer"]
+        place.check(peer.startswith("127.0.0.1:"), f"{name}: the relay has the address of the client", peer)
+        for _ in range(1 if place.is_quick else 3):
+            count = len(listener.lines)
+            relay.process.kill()
+            relay.process.wait()
+            relay.start()
+            wait_until(lambda: len(listener.lines) > count + 100, f"messages through {name} after a kill of the relay")
+        load.stop()
+        sender.finish()
+        listener.wait_for(sender.written[-1])
+        check_once_in_order(place, listener.lines, [sender], f"{name}: every message once, in order, after kill -9")
+        listener.stop()
+        place.check(relay.stop() == 0, "the relay ends")
+        process.terminate()
+        process.wait()
+
+
+class Front:
+    """The address of a proxy, for commands of clients."""
+
+    def __init__(self, relay, port, folder):
+        self.relay, self.port, self.folder = relay, port, folder
+
+    def to(self, room, account, *options):
+        words = self.relay.to(room, account, "--trust", self.folder / "ca.pem", *options)
+        return ["--to", f"wss://localhost:{self.port}", *words[2:]]

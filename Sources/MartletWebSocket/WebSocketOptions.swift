@@ -1,0 +1,63 @@
+public import MartletTransport
+
+/// The WebSockets that a server accepts beside connections without HTTP, on the same addresses (C-117).
+public struct WebSocketOptions: Sendable, Hashable {
+    /// The path of the requests, without a query. Others are answered with 404.
+    public var path = Endpoint.defaultWebSocketPath
+    /// The origins of pages that may connect, such as `https://chat.example.com`, beside those of the host of the
+    /// request; `*` stands for all. Clients that are no browsers state no origin (C-121).
+    public var origins: [String] = []
+    /// The proxies that state the address of their client in the field `Forwarded` or `X-Forwarded-For`. The address is
+    /// the peer's for limits and events (C-122).
+    public var forwarders: [IPNetwork] = []
+
+    /// Creates options.
+    public init() {}
+
+    /// The reason why the options are not valid; nil if they are.
+    package var fault: String? {
+        if !Self.isPath(path) { return "the path of WebSockets is \(path), not that of a URL" }
+        let wrong = origins.first { !Self.isOrigin($0) }
+        return wrong.map { "the origin of WebSockets is \($0), not * or a scheme and a host" }
+    }
+
+    /// Whether a text is the path of a URL, without a query.
+    package static func isPath(_ text: String) -> Bool {
+        text.hasPrefix("/") && text.utf8.count <= Endpoint.maxPathByteCount
+            && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+    }
+
+    /// Whether a text is an origin, or `*`.
+    package static func isOrigin(_ text: String) -> Bool { text == "*" || WebOrigin(text) != nil }
+
+    /// Whether a page may connect (C-121).
+    ///
+    /// - Parameters:
+    ///   - origin: The field Origin.
+    ///   - host: The field Host.
+    func permits(origin: String, host: String) -> Bool {
+        if origins.contains("*") { return true }
+        guard let origin = WebOrigin(origin) else { return false }
+        return origin.authority == WebOrigin("\(origin.scheme)://\(host)")?.authority
+            || origins.contains { WebOrigin($0) == origin }
+    }
+}
+
+/// The origin of a page: scheme, host and port (RFC 6454), in lowercase.
+struct WebOrigin: Equatable {
+    let scheme: String
+    /// The host and the port.
+    let authority: String
+
+    /// Parses `https://host` or `https://host:port`.
+    init?(_ text: String) {
+        guard let parts = Endpoint.parts(ofURL: text.lowercased()), !parts.scheme.isEmpty,
+            !parts.rest.isEmpty, !parts.rest.contains(where: { "/?#@ ".contains($0) })
+        else { return nil }
+        scheme = String(parts.scheme)
+        let colon = parts.rest.lastIndex(of: ":")
+        let hasPort = colon.map { parts.rest[$0...].dropFirst().allSatisfy(\.isNumber) } ?? false
+        let port = scheme == "https" || scheme == "wss" ? "443" : "80"
+        authority = hasPort ? String(parts.rest) : "\(parts.rest):\(port)"
+    }
+}
