@@ -20,6 +20,8 @@ public struct RoomSnapshot: Sendable {
     public var roles: [UInt8]?
     /// The membership records of the room.
     public var memberships: [AccountName: MembershipRecord] = [:]
+    /// The room's own bounds of retention.
+    public var retention = RoomRetention()
 
     /// A room's state.
     public init(

@@ -14,7 +14,7 @@ struct LoopMetrics: Sendable {
 
     /// The calls of a store.
     enum CallName: String, Sendable {
-        case append, load, read, readMemberships, saveMemberships, saveProgress, saveRoles, touch
+        case append, load, read, readMemberships, saveMemberships, saveProgress, saveRetention, saveRoles, touch
     }
 
     /// The store has answered a call.
@@ -44,6 +44,7 @@ extension StoreAnswer {
         case .saveRoles: .saveRoles
         case .saveMemberships: .saveMemberships
         case .readMemberships: .readMemberships
+        case .saveRetention: .saveRetention
         case .touch: .touch
         }
     }
@@ -51,7 +52,8 @@ extension StoreAnswer {
     fileprivate var isFailure: Bool {
         switch self {
         case .load(_, .failure), .append(_, _, _, .failure), .read(_, _, .failure), .saveProgress(_, .failure),
-            .saveRoles(_, .failure), .saveMemberships(_, .failure), .readMemberships(_, .failure), .touch(_, .failure):
+            .saveRoles(_, .failure), .saveMemberships(_, .failure), .readMemberships(_, .failure), .touch(_, .failure),
+            .saveRetention(_, _, .failure):
             true
         default: false
         }

@@ -24,7 +24,7 @@ func withRelay(
     _ engine: RelayConfiguration = .withoutTimeouts, host: String = "127.0.0.1", limits: PeerLimits = .unlimited,
     loopCount: Int = 1, proxies: [IPNetwork] = [],
     connection: TCPOptions = TCPOptions(), touchInterval: Duration = .seconds(3600),
-    store: any RoomStore = InMemoryStore(),
+    store: any RoomStore = InMemoryStore(), attachments: (any AttachmentStore)? = nil,
     authenticator: any Authenticator = .allowAll, policy: any RoomPolicy = .allowAll,
     requestHandler: (any RequestHandler)? = nil, onUndelivered: (any UndeliveredHandler)? = nil,
     disk: DiskSpace? = nil, onEvent: @escaping @Sendable (RelayEvent) -> Void = { _ in },
@@ -41,7 +41,7 @@ func withRelay(
     configuration.disk = disk
     let relay = Relay(
         configuration: configuration, store: store, authenticator: authenticator, policy: policy,
-        requestHandler: requestHandler, onUndelivered: onUndelivered, onEvent: onEvent)
+        requestHandler: requestHandler, attachments: attachments, onUndelivered: onUndelivered, onEvent: onEvent)
     let port = try relay.start()[0].port
     do {
         try await body(relay, port)

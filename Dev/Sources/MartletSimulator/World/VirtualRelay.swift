@@ -279,7 +279,7 @@ package final class VirtualRelay {
             return .saveMemberships(room, .success(store(changes, of: room)))
         case .readMemberships(let id, let read):
             return .readMemberships(id, result(entries(of: id.account, read), isRefused: refusesMemberships))
-        case .touch: preconditionFailure("the driver asks this")
+        case .saveRetention, .touch: preconditionFailure("nobody asks this in a simulation")
         }
     }
 
