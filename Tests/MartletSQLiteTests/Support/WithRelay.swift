@@ -44,7 +44,8 @@ func withClient<Result>(
     telemetry: Telemetry.Configuration? = nil, _ body: (Client) async throws -> Result
 ) async throws -> Result {
     var configuration = Client.Configuration()
-    configuration.flushTimeout = relay == nowhere ? .zero : .seconds(3600)
+    // Points are stored at the end, for which the client waits.
+    configuration.flushTimeout = relay == nowhere && telemetry == nil ? .zero : .seconds(3600)
     configuration.telemetry = telemetry
     let outbox = SQLiteOutbox(path: path, options: options)
     let client = try Client(to: relay, as: .anonymous(account), outbox: outbox, configuration: configuration)
