@@ -123,6 +123,10 @@ deb: program ## build the Debian package, and check it with lintian
 	@Scripts/install-dependencies debhelper lintian
 	@Scripts/build-deb .build/release/martlet
 
+package-test: deb ## test the package in a new installation of Debian, as root: installation, upgrade, purge
+	@Scripts/install-dependencies debootstrap
+	@Scripts/test-package .build/deb/martlet_*.deb
+
 demo: build ## send a file through a faulty network and compare: make demo FILE=picture.png
 	@.build/release/martlet-lab demo $(if $(FILE),"$(FILE)")
 

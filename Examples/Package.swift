@@ -12,6 +12,7 @@ let package = Package(
         .executable(name: "chat", targets: ["Chat"]),
         .executable(name: "tasks", targets: ["TaskList"]),
         .executable(name: "sum-bot", targets: ["SumBot"]),
+        .executable(name: "status-board", targets: ["StatusBoard"]),
         .executable(name: "office-relay", targets: ["OfficeRelay"]),
     ],
     dependencies: [.package(name: "martlet", path: "..")],
@@ -19,6 +20,7 @@ let package = Package(
         .executableTarget(name: "Chat", dependencies: products("Martlet", "MartletSQLite")),
         .executableTarget(name: "TaskList", dependencies: products("Martlet", "MartletSQLite", "MartletTimeline")),
         .executableTarget(name: "SumBot", dependencies: products("Martlet", "MartletSQLite")),
+        .executableTarget(name: "StatusBoard", dependencies: products("Martlet", "MartletObservation")),
         .executableTarget(
             name: "OfficeRelay", dependencies: products("MartletRelay", "MartletRelaySQLite", "MartletAdmin")),
     ],

@@ -28,19 +28,32 @@ public final class StatusBoardModel {
 
     @ObservationIgnored private let name: RoomName
     @ObservationIgnored private let client: Client
+    @ObservationIgnored private let isModerator: @Sendable (AccountName) -> Bool
     @ObservationIgnored private let gate: UpdateGate
     @ObservationIgnored private var board = CardBoard()
     @ObservationIgnored private var list = RowList<CardBoard.Entry>()
 
     /// Creates a model of a room, which `run` opens. The room must not be open otherwise, for example by a
     /// `TimelineSync` of the client.
-    public convenience init(of room: RoomName, in client: Client) {
-        self.init(of: room, in: client, clock: ContinuousModelClock())
+    ///
+    /// - Parameters:
+    ///   - room: The room.
+    ///   - client: The client.
+    ///   - isModerator: Whether an account may delete cards of others (M-9), such as the account of a relay that keeps
+    ///     roles. It is called for each message.
+    public convenience init(
+        of room: RoomName, in client: Client, isModerator: @escaping @Sendable (AccountName) -> Bool = { _ in false }
+    ) {
+        self.init(of: room, in: client, isModerator: isModerator, clock: ContinuousModelClock())
     }
 
-    package init(of room: RoomName, in client: Client, clock: any ModelClock) {
+    package init(
+        of room: RoomName, in client: Client, isModerator: @escaping @Sendable (AccountName) -> Bool = { _ in false },
+        clock: any ModelClock
+    ) {
         name = room
         self.client = client
+        self.isModerator = isModerator
         gate = UpdateGate(clock)
     }
 
@@ -60,7 +73,7 @@ public final class StatusBoardModel {
         if room.lastOffset == 0 { await publish(isLoaded: true) }
         // Items that arrive during an update are in the next one.
         for try await batch in room.itemBatches(maxCount: Self.maxBatchCount) {
-            for item in batch { _ = board.apply(item) }
+            for item in batch { _ = board.apply(item, isModerator: isModerator) }
             await publish(isLoaded: batch.last.map { $0.endOffset >= room.lastOffset } ?? false)
         }
     }

@@ -188,6 +188,9 @@ actor PostgresPool {
             case .saveProgress(let progress, let room, let reply): write(.progress(progress, room, reply))
             case .saveRoles(let roles, let room, let version, let creation, let reply):
                 saveRoles(roles, of: room, replacing: version, creation, reply)
+            case .listRooms(let read, let reply):
+                self.read(reply) { try await PostgresReader.rooms(read, $0) }
+            case .saveRetention(_, _, let reply): reply.fail(RoomStoreError.unsupported)
             case .changes(let since, let reply):
                 read(reply) { try await PostgresReader.changes(since: since, $0) }
             case .saveMemberships(let changes, let room, let reply): write(.memberships(changes, room, reply))

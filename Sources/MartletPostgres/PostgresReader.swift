@@ -197,6 +197,30 @@ enum PostgresReader {
         }
     }
 
+    /// The next rooms of the database.
+    nonisolated(nonsending) static func rooms(
+        _ read: RoomListRead, _ connection: PostgresConnection
+    ) async throws -> StoredRoomPage {
+        var query = PostgresQuery(PostgresStatements.rooms)
+        query.add(read.after?.bytes ?? [])
+        query.add(read.publisher?.bytes)
+        query.add(Int64(RoomListRead.maxVisitedCount + 1))
+        let found = try await connection.run([query])[0]
+        var page = StoredRoomPage()
+        for index in found.rows {
+            guard index < Int32(RoomListRead.maxVisitedCount), page.rooms.count < read.limit else { return page }
+            guard let name = found.text(index, 0).flatMap({ RoomName($0) }) else { continue }
+            page.next = name
+            guard found.int64(index, 4) == 1 else { continue }
+            page.rooms.append(
+                StoredRoomPage.Room(
+                    name: name, log: LogID(rawValue: found.uint64(index, 1)), lastOffset: found.uint64(index, 3),
+                    firstOffset: found.uint64(index, 2)))
+        }
+        page.next = nil
+        return page
+    }
+
     /// Whether the store has roles of rooms.
     nonisolated(nonsending) static func hasRoles(_ connection: PostgresConnection) async throws -> Bool {
         try await !connection.run([PostgresQuery(PostgresStatements.hasRoles)])[0].rows.isEmpty

@@ -111,6 +111,18 @@ enum PostgresStatements {
         WHERE (rooms.log, rooms.last_offset, rooms.roles_version) IS DISTINCT FROM (known.log, known.last, known.roles)
         """)
 
+    // MARK: Lists
+
+    /// Rooms behind one, and whether an account may have published in them: the rows of devices do not contain the
+    /// newest messages.
+    static let rooms = PostgresStatement(
+        "rooms",
+        """
+        SELECT name, log, first_offset, last_offset, ($2::bytea IS NULL OR folded_offset < last_offset
+            OR EXISTS (SELECT FROM devices WHERE room = rooms.id AND account = $2::bytea))::int::bigint
+        FROM rooms WHERE name > $1::bytea ORDER BY name LIMIT $3::bigint
+        """)
+
     // MARK: Folding and erasing
 
     static let room = PostgresStatement(

@@ -60,7 +60,7 @@ public final class PostgresStore: RoomStore {
     private let passes = Guarded<Task<Void, Never>?>(nil)
     /// The bounds of each room.
     public let retention: RoomRetention
-    /// Roles and membership records; `shared` as in the configuration.
+    /// Roles, membership records and the list of rooms; `shared` as in the configuration.
     public let features: RoomStoreFeatures
 
     /// Connects to a database, and creates the tables or brings them to the newest version.
@@ -76,7 +76,8 @@ public final class PostgresStore: RoomStore {
         self.onEvent = onEvent
         wallClock = configuration.wallClock
         retention = configuration.retention.reported
-        features = configuration.isShared ? [.roles, .memberships, .shared] : [.roles, .memberships]
+        let always: RoomStoreFeatures = [.roles, .memberships, .roomList]
+        features = configuration.isShared ? always.union(.shared) : always
         loop = try EventLoop(name: "martlet-postgres")
         pool = PostgresPool(configuration, on: loop, onEvent: onEvent)
         do {

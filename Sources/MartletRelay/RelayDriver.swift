@@ -277,6 +277,8 @@ final class RelayDriver: LinkAcceptorOwner, TurnEndHandler, @unchecked Sendable 
         engine.revoke(account, now: enter())
     }
 
+    func kick(_ account: AccountName) { engine.kick(account, now: enter()) }
+
     func revokeRoomDecisions(of account: AccountName?, in room: RoomName?) {
         engine.revokeRoomDecisions(of: account, in: room, now: enter())
     }

@@ -178,7 +178,8 @@ final class RelayParts: Sendable {
     func note(_ answer: StoreAnswer) {
         switch answer {
         case .load(let room, .failure(let error)), .read(let room, _, .failure(let error)),
-            .saveProgress(let room, .failure(let error)), .saveMemberships(let room, .failure(let error)):
+            .saveProgress(let room, .failure(let error)), .saveMemberships(let room, .failure(let error)),
+            .saveRetention(let room, _, .failure(let error)):
             onEvent(.storeFailed(room, error.cause))
         // A refusal of an account is not a failure of the store.
         case .saveRoles(_, .failure(.tooManyRooms)), .saveRoles(_, .failure(.rolesFull)),
@@ -194,7 +195,9 @@ final class RelayParts: Sendable {
         case .readMemberships(let id, .failure(let error)): onEvent(.membershipsFailed(id.account, error.cause))
         // The event is reported for the first of these rooms.
         case .touch(let rooms, .failure(let error)): onEvent(.storeFailed(rooms[0], error.cause))
-        case .load, .read, .saveProgress, .saveRoles, .saveMemberships, .readMemberships, .touch, .changes: break
+        case .load, .read, .saveProgress, .saveRoles, .saveMemberships, .readMemberships, .saveRetention, .touch,
+            .changes:
+            break
         }
     }
 

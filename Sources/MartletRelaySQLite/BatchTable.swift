@@ -37,9 +37,7 @@ final class BatchTable {
 
     /// Removes the oldest batches of a room that exceeds its bounds, after an append.
     func trim(_ row: inout RoomRow) throws {
-        guard row.count > UInt64(retention.maxMessagesPerRoom) || row.byteCount >= retention.maxByteCountPerRoom else {
-            return
-        }
+        guard row.count > maxCount(of: row) || row.byteCount >= maxByteCount(of: row) else { return }
         var budget = Self.maxRemovedCount
         try trim(&row, before: 0, &budget)
     }
@@ -52,12 +50,18 @@ final class BatchTable {
             // Whole batches are removed, so a bound can be exceeded by one batch less one message.
             let isLast = count >= row.count
             let isBeyond =
-                row.count - min(row.count, count) >= UInt64(retention.maxMessagesPerRoom)
-                || !isLast && row.byteCount - byteCount >= retention.maxByteCountPerRoom
+                row.count - min(row.count, count) >= maxCount(of: row)
+                || !isLast && row.byteCount - byteCount >= maxByteCount(of: row)
             guard isBeyond || oldest.acceptedAt < cutoff else { return }
             try remove(oldest, from: &row)
             budget -= 1
         }
+    }
+
+    /// The bounds of a room: its own, or those of the store (R-196, Specs/hostile.md row 122).
+    private func maxCount(of row: RoomRow) -> UInt64 { row.retention.maxCount ?? UInt64(retention.maxMessagesPerRoom) }
+    private func maxByteCount(of row: RoomRow) -> Int {
+        row.retention.maxByteCount.map { Int(clamping: $0) } ?? retention.maxByteCountPerRoom
     }
 
     /// Removes the batches of a room that end before an offset, and stores the row.

@@ -27,8 +27,8 @@ final class RetentionPass {
         self.retention = retention
         nextRooms = try database.prepare(
             """
-            SELECT id, name, first_offset, last_offset, byte_count, used_at FROM rooms WHERE id > ?
-            ORDER BY id LIMIT \(Self.roomCount)
+            SELECT id, name, first_offset, last_offset, byte_count, used_at, \(RoomRetention.columns)
+            FROM rooms \(RoomRetention.join) WHERE id > ? ORDER BY id LIMIT \(Self.roomCount)
             """)
     }
 
@@ -44,15 +44,17 @@ final class RetentionPass {
             guard
                 let row = RoomRow(
                     id: visited, log: 0, firstOffset: nextRooms.uint64(2), lastOffset: nextRooms.uint64(3),
-                    byteCount: nextRooms.int64(4), usedAt: nextRooms.uint64(5))
+                    byteCount: nextRooms.int64(4), usedAt: nextRooms.uint64(5),
+                    retention: RoomRetention(nextRooms, from: 6))
             else { continue }
             rows.append((row, nextRooms.text(1)))
         }
         var budget = Self.maxBatchCount
-        let cutoff = retention.maxAge.map { now - min(now, UInt64($0)) } ?? 0
         for (read, name) in rows where !isDamaged(name) {
             try noting(name) {
                 var row = read
+                let maxAge = row.retention.maxAge ?? retention.maxAge.map { UInt64($0) }
+                let cutoff = maxAge.map { now - min(now, $0) } ?? 0
                 try batches.trim(&row, before: cutoff, &budget)
                 if row.firstOffset != read.firstOffset { try batches.update(row) }
                 if budget > 0 { try removeUnused(row, at: now) }

@@ -57,7 +57,7 @@ public final class SQLiteStore: RoomStore {
     /// The bounds of each room.
     public let retention: RoomRetention
     /// Roles and membership records.
-    public var features: RoomStoreFeatures { [.roles, .memberships] }
+    public var features: RoomStoreFeatures { [.roles, .memberships, .roomList, .roomRetention] }
 
     /// Opens the store in a directory, or creates it. A damaged file is set aside.
     ///
@@ -164,6 +164,9 @@ public final class SQLiteStore: RoomStore {
                 jobs.append(Job({ try $0.saveMemberships(changes, of: room) }, reply.complete))
             case .readMemberships(let read, let account, let reply):
                 reader.submit({ try $0.memberships?.entries(of: account, read, $0) ?? [] }, reply.complete)
+            case .listRooms(let read, let reply): reader.submit({ try $0.rooms(read) }, reply.complete)
+            case .saveRetention(let bounds, let room, let reply):
+                jobs.append(Job({ try $0.saveRetention(bounds, of: room) }, reply.complete))
             case .touch(let rooms, let reply):
                 let now = wallClock()
                 let body: @Sendable (StoreWriter) throws -> Void = { writer in
@@ -235,6 +238,16 @@ public final class SQLiteStore: RoomStore {
 
     /// Records that rooms are in use.
     public func touch(_ rooms: [RoomName]) async throws { try await answer { .touch(rooms, $0) } }
+
+    /// The next rooms in the order of their names.
+    public func listRooms(_ read: RoomListRead) async throws -> StoredRoomPage {
+        try await answer { .listRooms(read, $0) }
+    }
+
+    /// Replaces the bounds of a room. It returns when they are synced.
+    public func saveRetention(_ bounds: RoomRetention, of room: RoomName) async throws {
+        try await answer { .saveRetention(bounds, of: room, $0) }
+    }
 
     /// Whether the store has roles of rooms.
     package func hasRoles() async throws -> Bool {

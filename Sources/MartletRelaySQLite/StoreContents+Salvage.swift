@@ -59,10 +59,11 @@ extension StoreContents {
         return names
     }
 
-    /// The membership records that can be read, up to the first damage.
-    func salvagedMemberships() throws -> [StoreRecord] {
+    /// The membership records and the bounds of rooms that can be read, up to the first damage of each table.
+    func salvagedRecords() throws -> [StoreRecord] {
         var records: [StoreRecord] = []
         _ = try DatabaseError.unlessDamaged { try forEachMembership { records.append($0) } }
+        _ = try DatabaseError.unlessDamaged { try forEachRetention { records.append($0) } }
         return records
     }
 

@@ -27,6 +27,8 @@ package enum StoreRecord: Sendable {
     case roles(RoomName, [UInt8], creator: AccountName?)
     /// The membership record of an account in a room.
     case membership(RoomName, AccountName, MembershipRecord)
+    /// The bounds of a room.
+    case retention(RoomName, RoomRetention)
     /// The mark of lost roles: rooms without roles in this store may have had roles in a damaged file.
     case unknownRoles
 }
@@ -134,11 +136,24 @@ package final class StoreContents {
         }
     }
 
+    /// Calls `body` for the bounds of each room that has its own. A file of a schema without them has none.
+    package func forEachRetention(_ body: (StoreRecord) throws -> Void) throws {
+        guard try database.schemaVersion() >= StoreSchema.retentionVersion else { return }
+        let select = try database.prepare("SELECT room, \(RoomRetention.columns) FROM retention ORDER BY room")
+        while try select.step() {
+            guard let room = RoomName(select.text(0)), let bounds = RoomRetention(select, from: 1) else {
+                throw DatabaseError.corrupt(path: path)
+            }
+            try body(.retention(room, bounds))
+        }
+    }
+
     /// Calls `body` for each part of the store.
     package func forEachRecord(_ body: (StoreRecord) throws -> Void) throws {
         try forEachRoom { try forEachRecord(of: $0, body) }
         try forEachRoles(body)
         try forEachMembership(body)
+        try forEachRetention(body)
     }
 
     /// Reads everything, and calls `report` with each fault.
@@ -168,6 +183,7 @@ package final class StoreContents {
         }
         try reporting { try checkRoles(report) }
         try reporting { try forEachMembership { _ in } }
+        try reporting { try forEachRetention { _ in } }
     }
 
     /// Compares the rows of batches, by which messages are removed, and those of edits with the messages.

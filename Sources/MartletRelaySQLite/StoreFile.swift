@@ -52,6 +52,10 @@ package final class StoreFile {
         try writer.transaction { try writer.saveMemberships(changes, of: room) }
     }
 
+    package func saveRetention(_ bounds: RoomRetention, of room: RoomName) throws {
+        try writer.transaction { try writer.saveRetention(bounds, of: room) }
+    }
+
     package func memberships(of account: AccountName, _ read: MembershipRead) throws -> [StoredRoomEntry] {
         try writer.reader.memberships?.entries(of: account, read, writer.reader) ?? []
     }

@@ -73,6 +73,9 @@ package final class StoreImport {
             try endRoom()
             guard record.changedAt < UInt64(Int64.max) else { throw StoreError.invalidRecord }
             _ = try writer.saveMemberships([account: record], of: room)
+        case .retention(let room, let bounds):
+            try endRoom()
+            try writer.saveRetention(bounds, of: room)
         case .unknownRoles:
             try endRoom()
             let insert = try writer.database.prepare("INSERT OR IGNORE INTO roles (room, roles) VALUES (?, ?)")

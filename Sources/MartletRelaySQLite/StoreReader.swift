@@ -16,10 +16,15 @@ struct RoomRow {
     var byteCount: Int
     /// The time of the last use, in milliseconds since 1970.
     var usedAt: UInt64
+    /// The room's own bounds (R-196).
+    var retention: RoomRetention
 
     /// Creates a row; nil if its values cannot be those of a room (R-67).
-    init?(id: Int64, log: UInt64, firstOffset: UInt64, lastOffset: UInt64, byteCount: Int64, usedAt: UInt64) {
-        guard firstOffset >= 1, lastOffset < UInt64(Int64.max), firstOffset <= lastOffset + 1,
+    init?(
+        id: Int64, log: UInt64, firstOffset: UInt64, lastOffset: UInt64, byteCount: Int64, usedAt: UInt64,
+        retention: RoomRetention? = RoomRetention()
+    ) {
+        guard let retention, firstOffset >= 1, lastOffset < UInt64(Int64.max), firstOffset <= lastOffset + 1,
             0..<Self.byteCountBound ~= byteCount,
             usedAt < UInt64(Int64.max)
         else { return nil }
@@ -29,6 +34,7 @@ struct RoomRow {
         self.lastOffset = lastOffset
         self.byteCount = Int(byteCount)
         self.usedAt = usedAt
+        self.retention = retention
     }
 
     /// Messages that are kept.
@@ -48,6 +54,9 @@ package final class StoreReader: DatabaseContext {
     private let selectProgress: Statement
     private let selectBatches: Statement
     private let selectNewest: Statement
+    private let selectRooms: Statement
+    /// False for a file that is older than bounds of rooms.
+    private let hasRetention: Bool
     private let selectRoles: Statement
     /// Nil for a file that is older than branches.
     private let selectBranches: Statement?
@@ -56,8 +65,20 @@ package final class StoreReader: DatabaseContext {
 
     package init(_ database: Database) throws {
         self.database = database
+        hasRetention = try database.schemaVersion() >= StoreSchema.retentionVersion
+        let (bounds, table) =
+            hasRetention ? (", \(RoomRetention.columns)", RoomRetention.join) : ("", "")
         selectRoom = try database.prepare(
-            "SELECT id, log, first_offset, last_offset, byte_count, used_at FROM rooms WHERE name = ?")
+            """
+            SELECT id, log, first_offset, last_offset, byte_count, used_at\(bounds) FROM rooms \(table)
+            WHERE name = ?
+            """)
+        selectRooms = try database.prepare(
+            """
+            SELECT name, log, first_offset, last_offset,
+                EXISTS (SELECT 1 FROM devices WHERE room = rooms.id AND account = ?2)
+            FROM rooms WHERE name > ?1 ORDER BY name LIMIT \(RoomListRead.maxVisitedCount + 1)
+            """)
         selectDevices = try database.prepare(
             """
             SELECT account, device, \(try DeviceRecord.columns(in: database)) FROM devices WHERE room = ?
@@ -92,9 +113,33 @@ package final class StoreReader: DatabaseContext {
         guard
             let row = RoomRow(
                 id: selectRoom.int64(0), log: selectRoom.uint64(1), firstOffset: selectRoom.uint64(2),
-                lastOffset: selectRoom.uint64(3), byteCount: selectRoom.int64(4), usedAt: selectRoom.uint64(5))
+                lastOffset: selectRoom.uint64(3), byteCount: selectRoom.int64(4), usedAt: selectRoom.uint64(5),
+                retention: hasRetention ? RoomRetention(selectRoom, from: 6) : RoomRetention())
         else { throw StoreError.damaged(room, offset: 0) }
         return row
+    }
+
+    /// The next rooms in the order of their names (R-195).
+    func rooms(_ read: RoomListRead) throws -> StoredRoomPage {
+        selectRooms.bind(1, read.after?.text ?? "")
+        selectRooms.bind(2, read.publisher?.text ?? "")
+        defer { selectRooms.reset() }
+        var page = StoredRoomPage()
+        var visitedCount = 0
+        while try selectRooms.step() {
+            guard visitedCount < RoomListRead.maxVisitedCount, page.rooms.count < read.limit else { return page }
+            visitedCount += 1
+            // A damaged row stays for `martlet store check`.
+            guard let name = RoomName(selectRooms.text(0)) else { continue }
+            page.next = name
+            guard read.publisher == nil || selectRooms.int64(4) == 1 else { continue }
+            page.rooms.append(
+                StoredRoomPage.Room(
+                    name: name, log: LogID(rawValue: selectRooms.uint64(1)), lastOffset: selectRooms.uint64(3),
+                    firstOffset: selectRooms.uint64(2)))
+        }
+        page.next = nil
+        return page
     }
 
     /// A room's snapshot and the time of its last use; nil for a room that the store does not have.
@@ -119,6 +164,7 @@ package final class StoreReader: DatabaseContext {
             else { throw StoreError.damaged(room, offset: 0) }
             snapshot.progress[account] = progress
         }
+        snapshot.retention = row.retention
         snapshot.branches = try branches(of: row, room)
         snapshot.roles = try roles(of: room)
         snapshot.memberships = try memberships?.records(of: room) ?? [:]
@@ -177,5 +223,22 @@ package final class StoreReader: DatabaseContext {
             else { throw StoreError.damaged(room, offset: selected.next) }
         }
         return selected.history
+    }
+}
+
+extension RoomRetention {
+    /// The columns of a room's own bounds, and the join by which a room has them.
+    static let columns = "max_age, max_count, max_byte_count"
+    static let join = "LEFT JOIN retention ON retention.room = rooms.name"
+
+    /// Reads the columns; nil if a bound is not valid.
+    init?(_ row: borrowing Statement, from column: Int32) {
+        var bounds: [UInt64?] = []
+        for index in column..<column + 3 {
+            let number = row.optionalInt64(index)
+            guard number.map({ $0 > 0 }) ?? true else { return nil }
+            bounds.append(number.map { UInt64($0) })
+        }
+        self.init(maxAge: bounds[0], maxCount: bounds[1], maxByteCount: bounds[2])
     }
 }

@@ -60,7 +60,7 @@ enum StoreSalvage {
             }
             report.lostRolesCount = try saveRoles(of: rooms, from: source, damage, to: copy)
             report.hasAllRoles = try damage != .log && source.hasAllRoles() && !source.isMarked()
-            for record in try source.salvagedMemberships() { try copy.add(record) }
+            for record in try source.salvagedRecords() { try copy.add(record) }
         }
         if !report.hasAllRoles { try copy.add(.unknownRoles) }
         try copy.complete()

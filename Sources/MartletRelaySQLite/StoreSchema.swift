@@ -38,6 +38,9 @@ package enum StoreSchema {
     /// The first version with the table of edits (R-173).
     static let editVersion = 5
 
+    /// The first version with bounds of rooms (R-196).
+    static let retentionVersion = 6
+
     /// Changes each page that every new room, or the expiry clock, changes, and takes free pages. The caller rolls the
     /// changes back.
     static let probe = """
@@ -107,6 +110,11 @@ package enum StoreSchema {
                 PRIMARY KEY (room, account, device, counter, offset)
             ) STRICT, WITHOUT ROWID;
             CREATE INDEX edits_offset ON edits (room, offset);
+            """,
+            """
+            CREATE TABLE retention (
+                room TEXT PRIMARY KEY, max_age INTEGER, max_count INTEGER, max_byte_count INTEGER
+            ) STRICT, WITHOUT ROWID;
             """,
         ])
 }

@@ -28,6 +28,8 @@ package final class StoreWriter: DatabaseContext {
     private let replaceMembership: Statement
     private let deleteMembership: Statement
     private let countMemberships: Statement
+    private let replaceRetention: Statement
+    private let deleteRetention: Statement
 
     package init(_ database: Database, _ retention: StoreRetention) throws {
         self.database = database
@@ -77,6 +79,9 @@ package final class StoreWriter: DatabaseContext {
             "INSERT OR REPLACE INTO memberships (account, room, joined, inviter, changed_at) VALUES (?, ?, ?, ?, ?)")
         deleteMembership = try database.prepare("DELETE FROM memberships WHERE account = ? AND room = ?")
         countMemberships = try database.prepare("SELECT count(*) FROM memberships WHERE account = ?")
+        replaceRetention = try database.prepare(
+            "INSERT OR REPLACE INTO retention (room, \(RoomRetention.columns)) VALUES (?, ?, ?, ?)")
+        deleteRetention = try database.prepare("DELETE FROM retention WHERE room = ?")
     }
 
     package func rolledBack() {
@@ -263,6 +268,20 @@ package final class StoreWriter: DatabaseContext {
             try replaceMembership.run()
         }
         return refused
+    }
+
+    /// Replaces a room's own bounds.
+    package func saveRetention(_ bounds: RoomRetention, of room: RoomName) throws {
+        cache.removeAll()
+        guard bounds != RoomRetention() else {
+            deleteRetention.bind(1, room.text)
+            return try deleteRetention.run()
+        }
+        replaceRetention.bind(1, room.text)
+        for (index, bound) in [bounds.maxAge, bounds.maxCount, bounds.maxByteCount].enumerated() {
+            replaceRetention.bind(Int32(index + 2), bound.map { max(1, Int64(clamping: $0)) })
+        }
+        try replaceRetention.run()
     }
 
     /// Adds a device and its counters, for an import and for a copy of a damaged file.

@@ -9,7 +9,7 @@ enum OutboxSchema {
     static let failed: Int64 = 3
 
     /// "MlOb" in ASCII.
-    static let migrations = Migrations(applicationID: 0x4D6C_4F62, steps: [first, second, third, fourth, fifth])
+    static let migrations = Migrations(applicationID: 0x4D6C_4F62, steps: [first, second, third, fourth, fifth, sixth])
 
     /// Times are in milliseconds since 1970, durations in milliseconds. Only accepted messages have no content.
     private static let first = """
@@ -39,4 +39,8 @@ enum OutboxSchema {
     private static let fourth = "ALTER TABLE message ADD COLUMN device INTEGER;"
     /// The path of a file that is uploaded before the message is published (M-26).
     private static let fifth = "ALTER TABLE message ADD COLUMN file TEXT;"
+    /// Batches of recorded points (C-115).
+    private static let sixth = """
+        CREATE TABLE points (id INTEGER PRIMARY KEY, count INTEGER NOT NULL, content BLOB NOT NULL);
+        """
 }

@@ -47,6 +47,8 @@ final class OutboxTables: TruncatingContext {
     private let hasCursor: Statement
     private let reserve: Statement
     private let letters: Statement
+    private let keepPoints: Statement
+    private let removePoints: Statement
 
     init(
         _ database: Database, lock: FileLock, options: SQLiteOutbox.Options, truncation: LogTruncation,
@@ -88,6 +90,8 @@ final class OutboxTables: TruncatingContext {
         reserve = try database.prepare("UPDATE property SET value = ? WHERE name = 'nextCounter'")
         letters = try database.prepare(
             "SELECT \(MessageRow.columns) FROM message WHERE room = ? AND state = 3 ORDER BY counter")
+        keepPoints = try database.prepare("INSERT OR REPLACE INTO points (id, count, content) VALUES (?, ?, ?)")
+        removePoints = try database.prepare("DELETE FROM points WHERE id = ?")
         try database.transaction { try removeOldOutcomes(now: EventLoop.wallClock) }
     }
 
@@ -155,6 +159,11 @@ final class OutboxTables: TruncatingContext {
             state.cursors[room] = RoomCursor(
                 log: cursors.optionalUInt64(1).map { LogID(rawValue: $0) }, offset: cursors.uint64(2))
         }
+        let points = try database.prepare("SELECT id, content, count FROM points ORDER BY id")
+        while try points.step() {
+            state.points.append(
+                OutboxPoints(id: points.uint64(0), content: points.bytes(1), count: Int(points.int64(2))))
+        }
         return state
     }
 
@@ -205,11 +214,26 @@ final class OutboxTables: TruncatingContext {
         outcomesSinceRemoval += transaction.outcomes.count
         if outcomesSinceRemoval >= Self.outcomesPerRemoval { try removeOldOutcomes(now: now) }
         if let byteCount = letterByteCount, byteCount > options.maxDeadLetterByteCount { try removeLargeLetters() }
+        try keep(transaction.keptPoints, removing: transaction.removedPoints)
         if let device = transaction.device { try replaceDevice(by: device) }
         self.usage = usage
         // The texts of accepted, changed and removed messages leave the log too (C-74).
         let removed = transaction.outcomes.count + transaction.discarded.count + transaction.replaced.count
         if removed + transaction.edits.count > 0 { truncation.schedule() }
+    }
+
+    /// Keeps and removes batches of points. The client bounds them (C-115).
+    private func keep(_ kept: [OutboxPoints], removing removed: [UInt64]) throws {
+        for points in kept {
+            keepPoints.bind(1, points.id)
+            keepPoints.bind(2, Int64(points.count))
+            keepPoints.bind(3, points.content)
+            try keepPoints.run()
+        }
+        for id in removed {
+            removePoints.bind(1, id)
+            try removePoints.run()
+        }
     }
 
     /// Whether a message belongs to this file: its device is the current one, or was since the file was opened.

@@ -67,6 +67,8 @@ extension InfluxExporter {
         case spoolDamaged(byteCount: Int)
         /// The spool cannot be written or read.
         case spoolFailed(String)
+        /// The spool can be written and read again.
+        case spoolRecovered
         /// The spool is full: batches of clients are refused.
         case spoolFull
     }

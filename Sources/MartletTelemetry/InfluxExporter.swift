@@ -132,7 +132,8 @@ private final class ExportCore: Sendable {
     /// A fault of which the log states the beginning.
     private enum Fault {
         case full
-        case failed
+        case write
+        case read
     }
 
     /// The maximum size of the lines of a request, in bytes.
@@ -181,12 +182,13 @@ private final class ExportCore: Sendable {
         do throws(TelemetrySpool.Failure) {
             try await spool.append(lines)
             end(.full)
+            hasRecovered(.write)
             wake()
             return true
         } catch {
             switch error {
             case .full: if note(.full) { onEvent(.spoolFull) }
-            case .file(let error): failed(error)
+            case .file(let error): failed(.write, error)
             }
             return false
         }
@@ -195,12 +197,19 @@ private final class ExportCore: Sendable {
     /// Adds a fault that lasts. Returns whether it is a new one.
     private func note(_ fault: Fault) -> Bool { counts.withLock { $0.faults.insert(fault).inserted } }
 
-    /// Removes a fault. Returns whether there was one.
-    @discardableResult
-    private func end(_ fault: Fault) -> Bool { counts.withLock { $0.faults.remove(fault) != nil } }
+    /// Removes a fault.
+    private func end(_ fault: Fault) { counts.withLock { _ = $0.faults.remove(fault) } }
 
-    private func failed(_ error: any Error) {
-        if note(.failed) { onEvent(.spoolFailed("\(error)")) }
+    private func failed(_ fault: Fault, _ error: any Error) {
+        if note(fault) { onEvent(.spoolFailed("\(error)")) }
+    }
+
+    /// A call for the spool has succeeded. The recovery is reported when neither writing nor reading fails.
+    private func hasRecovered(_ fault: Fault) {
+        let isRecovery = counts.withLock { counts in
+            counts.faults.remove(fault) != nil && counts.faults.isDisjoint(with: [.write, .read])
+        }
+        if isRecovery { onEvent(.spoolRecovered) }
     }
 
     // MARK: Posting
@@ -212,15 +221,16 @@ private final class ExportCore: Sendable {
                 let (batch, damaged) = try await spool.next(byteCount: Self.maxRequestByteCount)
                 if damaged > 0 { onEvent(.spoolDamaged(byteCount: damaged)) }
                 guard let batch else {
-                    end(.failed)
+                    hasRecovered(.read)
                     _ = await wakeups.next()
                     continue
                 }
                 var splitCount = 0
                 guard await post(batch.lines[...], &splitCount) else { return }
                 try await spool.taken(batch)
+                hasRecovered(.read)
             } catch {
-                failed(error)
+                failed(.read, error)
                 try? await wait(retry.cap)
             }
         }

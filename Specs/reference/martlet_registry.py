@@ -131,6 +131,7 @@ class Tag(Named):
     ROLE_COUNT = 0x00DC, "roleCount"
     MESSAGE_COUNT = 0x00DD, "messageCount"
     MEMORY_BYTE_COUNT = 0x00DE, "memoryByteCount"
+    NEXT_ROOM = 0x00DF, "nextRoom"
     LIMITS = 0x0101, "limits"
     RESUME = 0x0102, "resume"
     CONTENT = 0x0142, "content"
@@ -433,6 +434,7 @@ VALUES = {
     Tag.ROLE_COUNT: Value("u32", sizes=(4,)),
     Tag.MESSAGE_COUNT: Value("u64", sizes=(8,)),
     Tag.MEMORY_BYTE_COUNT: Value("u64", sizes=(8,)),
+    Tag.NEXT_ROOM: Value("name", least=1, most=128),
     Tag.LIMITS: Value("container"),
     Tag.RESUME: Value("container"),
     Tag.CONTENT: Value("container"),

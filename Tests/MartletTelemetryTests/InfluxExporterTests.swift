@@ -177,6 +177,28 @@ private final class StubDatabase: Sendable {
     }
 
     //
+    @Test func `a folder that is removed and created again → one failure and one recovery; in use → says so`()
+        async throws
+    {
+        let database = StubDatabase { _, _ in .answered(status: 204) }
+        try await withFolder { configuration in
+            let exporter = try database.exporter(configuration)
+            do {
+                _ = try database.exporter(configuration)
+                Issue.record("the spool is used twice")
+            } catch { #expect("\(error)" == "another object or process uses it") }
+            try FileManager.default.removeItem(atPath: configuration.spoolFolder)
+            for _ in 0..<2 { #expect(await exporter.write([point(1)], of: nil, from: source) != .taken) }
+            try FileManager.default.createDirectory(
+                atPath: configuration.spoolFolder, withIntermediateDirectories: false)
+            for _ in 0..<2 { #expect(await exporter.write([point(2)], of: nil, from: source) == .taken) }
+            await exporter.shutdown()
+            let failures = database.events.filter { if case .spoolFailed = $0 { true } else { false } }
+            #expect(failures.count == 1 && database.events.count { $0 == .spoolRecovered } == 1)
+        }
+    }
+
+    //
     @Test func `the address → the precision is added, and the token is sent as the version requires`() throws {
         var first = try InfluxExporter.Configuration(url: "http://localhost:8086/write?db=app", spoolFolder: "x")
         #expect(first.url == "http://localhost:8086/write?db=app&precision=ns")

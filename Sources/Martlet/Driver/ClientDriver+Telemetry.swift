@@ -6,13 +6,11 @@ extension ClientDriver {
     /// The maximum duration until the relay has stored a batch.
     private static let telemetryTimeout: Duration = .seconds(30)
 
-    /// Sends a batch if one is due, and sets the timer for the next one.
+    /// Sends a batch if one is due, and sets the timer for the next one. What cannot be sent now is kept in the outbox.
     func sendTelemetry() {
-        guard let core = life.telemetry, phase == .running || phase == .flushing, engine.status.isOnline else {
-            telemetryTimer?.set(deadline: nil)
-            return
-        }
-        if let content = core.withBatches({ [now] in $0.takeBatch(now: now) }) {
+        guard let core = life.telemetry, phase != .over else { return }
+        let isOnline = (phase == .running || phase == .flushing) && engine.status.isOnline
+        if isOnline, let content = core.withBatches({ [now] in $0.takeBatch(now: now) }) {
             do throws(ClientError) {
                 telemetryRequest = try engine.accountRequest(
                     TelemetryBatch.method, content: content, deadline: Self.telemetryTimeout, now: now)
@@ -20,7 +18,18 @@ extension ClientDriver {
                 core.withBatches { [now] in $0.answered(.failed(retryAfter: nil), now: now) }
             }
         }
-        telemetryTimer?.set(deadline: core.withBatches { $0.deadline }?.nanoseconds)
+        let (changes, deadline) = core.withBatches { [now] batches in
+            if !isOnline || batches.isWaiting { batches.keep(now: now) }
+            let deadline = isOnline ? batches.deadline.orEarlier(batches.dueWhileWaiting) : batches.dueInstant
+            return (batches.takeChanges(), deadline)
+        }
+        if !changes.isEmpty {
+            outbox.port.commit { transaction in
+                transaction.keptPoints += changes.kept
+                transaction.removedPoints += changes.removed
+            }
+        }
+        telemetryTimer?.set(deadline: deadline?.nanoseconds)
     }
 
     /// The request with a batch has ended.

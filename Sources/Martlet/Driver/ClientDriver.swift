@@ -73,6 +73,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
             configuration: ClientConfiguration(life.identity, device: opened.device), seed: random.next(),
             now: Instant(nanoseconds: loop.currentTime))
         outbox = DriverOutbox(life, opened)
+        life.telemetry?.withBatches { $0.restore(opened.points) }
     }
 
     /// The time at which this turn of the loop began.
@@ -324,6 +325,8 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
 
     private func endLink() {
         phase = .stopping
+        // The points that were not sent are kept.
+        sendTelemetry()
         flushTimer?.set(deadline: nil)
         engine.handle(.stop, now: now)
         settle()

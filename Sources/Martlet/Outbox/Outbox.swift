@@ -86,6 +86,8 @@ public struct OutboxState: Sendable {
     public var outcomes: [OutboxOutcome]
     /// The cursors up to which the application has handled the messages, by room.
     public var cursors: [RoomName: RoomCursor]
+    /// The batches of recorded points that were kept, in ascending order of their IDs.
+    public var points: [OutboxPoints] = []
 
     /// Creates a state.
     public init(

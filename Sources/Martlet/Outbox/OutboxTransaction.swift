@@ -25,13 +25,19 @@ public struct OutboxTransaction: Sendable, Equatable {
     /// an outcome keep their IDs (C-103).
     public var device: DeviceID?
 
+    /// Batches of recorded points that could not be sent, in ascending order of their IDs. One with a known ID replaces
+    /// the earlier one. An outbox that ignores them loses the points with the end of the client (C-115).
+    public var keptPoints: [OutboxPoints] = []
+    /// The IDs of batches of points to be removed, after ``keptPoints`` were stored. An unknown one is ignored.
+    public var removedPoints: [UInt64] = []
+
     /// Creates an empty transaction.
     public init() {}
 
     /// Whether the transaction changes nothing.
     public var isEmpty: Bool {
         appended.isEmpty && edits.isEmpty && inFlight.isEmpty && outcomes.isEmpty && discarded.isEmpty
-            && cursors.isEmpty && device == nil
+            && cursors.isEmpty && device == nil && keptPoints.isEmpty && removedPoints.isEmpty
     }
 
     /// Adds later changes.
@@ -49,6 +55,25 @@ public struct OutboxTransaction: Sendable, Equatable {
         discarded += later.discarded
         for (room, cursor) in later.cursors { cursors[room].advance(to: cursor) }
         device = later.device ?? device
+        keptPoints += later.keptPoints
+        removedPoints += later.removedPoints
+    }
+}
+
+/// A batch of points that an application has recorded and the relay has not taken.
+public struct OutboxPoints: Sendable, Equatable {
+    /// The number of the batch. It ascends in the order of recording, and is not used again while the batch is kept.
+    public var id: UInt64
+    /// The content of the request that sends the points.
+    public var content: [UInt8]
+    /// The number of points.
+    public var count: Int
+
+    /// Creates a batch.
+    public init(id: UInt64, content: [UInt8], count: Int) {
+        self.id = id
+        self.content = content
+        self.count = count
     }
 }
 

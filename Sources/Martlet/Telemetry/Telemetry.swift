@@ -10,15 +10,18 @@ public import MartletWire
 /// client.telemetry.record("room_opened", tags: ["cache": "cold"], fields: ["seconds": 0.2, "messages": 40])
 /// ```
 ///
-/// Points wait in memory until the relay has stored them. They are lost when the client ends, and the oldest are
-/// dropped beyond the bounds of the configuration; `Client.metrics` has the numbers. A batch is one packet, and the
-/// next one is sent when the relay has stored it, so a message waits for one packet at most (C-115).
+/// Points wait in memory until the relay has stored them, and the oldest are dropped beyond the bounds of the
+/// configuration; `Client.metrics` has the numbers. With an outbox in a file, points that cannot be sent are also kept
+/// there: those of a client that is offline, at the latest after `Configuration.interval`, and at its end. The next
+/// client with the file sends them. With another outbox they are lost when the client ends. A batch is one packet, and
+/// the next one is sent when the relay has stored it, so a message waits for one packet at most (C-115).
 public struct Telemetry: Sendable {
     /// The bounds of the points of a client.
     public struct Configuration: Sendable {
-        /// The maximum number of points that wait. Beyond it the oldest are dropped.
+        /// The maximum number of points that wait, those in the outbox included. Beyond it the oldest are dropped.
         public var maxPointCount = 4096
-        /// The maximum size of the points that wait, in bytes. Beyond it the oldest are dropped.
+        /// The maximum size of the points that wait, in bytes, those in the outbox included. Beyond it the oldest are
+        /// dropped.
         public var maxByteCount = 512 * 1024
         /// The maximum number of series since the start. Points of further ones are dropped.
         public var maxSeriesCount = 256

@@ -5,8 +5,8 @@ import MartletWire
 ///
 /// | state | data | ends |
 /// |---|---|---|
-/// | gathering | recorded points, in order | `takeBatch`, when they fill a batch or the first one has waited |
-/// | sent | a batch, beside points recorded since | `answered` |
+/// | gathering | recorded points, and kept batches in front of them | `takeBatch`, when there is a batch, or points are due |
+/// | sent | a batch, beside batches and points behind it | `answered` |
 /// | waiting | the same, the instant of the next attempt | `takeBatch` at this instant |
 /// | declined | the instant until which points are dropped | this instant |
 ///
@@ -16,7 +16,11 @@ import MartletWire
 /// | failed | waiting |
 /// | declined: the relay takes no points, and all are dropped | declined |
 ///
-/// The bounds count the points of the batch too. The oldest recorded points are dropped first.
+/// The bounds count the points of all batches. The oldest points are dropped first, except those of a batch that was
+/// sent. Points are *due* when they fill a batch, or when the first one has waited for the interval.
+///
+/// A batch that cannot be sent now, and one whose attempt has failed, is kept in the outbox: the changes of the outbox
+/// are taken by `takeChanges`. A batch that was not sent grows until it is full.
 struct TelemetryBatches: Sendable {
     /// The end of an attempt to send a batch.
     enum Answer: Equatable, Sendable {
@@ -60,6 +64,25 @@ struct TelemetryBatches: Sendable {
         let recordedAt: Instant
     }
 
+    /// Points that are sent together.
+    private struct Batch: Sendable {
+        /// The form in the outbox, whose content is the request.
+        var kept: OutboxPoints
+        /// The points, while more can be added.
+        var points: [[UInt8]]?
+        var byteCount: Int
+        /// Whether the outbox has the batch as it is, or an earlier state of it.
+        var isKept = false
+        var wasKept = false
+    }
+
+    /// The changes of the outbox.
+    struct Changes: Equatable, Sendable {
+        var kept: [OutboxPoints] = []
+        var removed: [UInt64] = []
+        var isEmpty: Bool { kept.isEmpty && removed.isEmpty }
+    }
+
     /// The wait after the first failure. It doubles with each further one.
     private static let minWait: Duration = .seconds(1)
     private static let maxWait: Duration = .seconds(60)
@@ -75,9 +98,12 @@ struct TelemetryBatches: Sendable {
     private var random: SeededRandom
     private var state = State.gathering
     private var queue = Deque<Entry>()
-    private var batch: [[UInt8]] = []
+    private var batches: [Batch] = []
+    private var nextID: UInt64 = 1
+    private var changes = Changes()
     private var queuedByteCount = 0
-    private var batchByteCount = 0
+    /// The number and the bytes of the points of all batches.
+    private var (batchedCount, batchedByteCount) = (0, 0)
     private var series: Set<[UInt8]> = []
     private var lastTime: Int64 = 0
     private var failureCount = 0
@@ -92,14 +118,14 @@ struct TelemetryBatches: Sendable {
 
     var counts: Counts {
         var counts = counted
-        counts.pending = queue.count + batch.count
+        counts.pending = queue.count + batchedCount
         return counts
     }
 
     /// Whether no batch is sent, and none will be before a failed attempt is repeated.
     var isSettled: Bool {
         switch state {
-        case .gathering: queue.isEmpty
+        case .gathering: queue.isEmpty && batches.isEmpty
         case .sent: false
         case .waiting, .declined: true
         }
@@ -130,12 +156,38 @@ struct TelemetryBatches: Sendable {
         }
         queue.append(Entry(bytes: bytes, recordedAt: now))
         queuedByteCount += bytes.count
-        while queue.count + batch.count > configuration.maxPointCount
-            || queuedByteCount + batchByteCount > configuration.maxByteCount, let oldest = queue.popFirst()
+        dropOldest()
+    }
+
+    /// Drops the oldest points beyond the bounds (Specs/hostile.md row 123).
+    private mutating func dropOldest() {
+        while queue.count + batchedCount > configuration.maxPointCount
+            || queuedByteCount + batchedByteCount > configuration.maxByteCount
         {
-            queuedByteCount -= oldest.bytes.count
-            drop(.full)
+            // The relay may have stored a batch that was sent.
+            let index = if case .gathering = state { 0 } else { 1 }
+            if index < batches.count {
+                drop(.full, count: removeBatch(at: index))
+            } else if let oldest = queue.popFirst() {
+                queuedByteCount -= oldest.bytes.count
+                drop(.full)
+            } else {
+                return
+            }
         }
+    }
+
+    /// Removes a batch, also from the outbox. Returns the number of its points.
+    @discardableResult
+    private mutating func removeBatch(at index: Int) -> Int {
+        let batch = batches.remove(at: index)
+        batchedCount -= batch.kept.count
+        batchedByteCount -= batch.byteCount
+        if batch.wasKept {
+            changes.kept.removeAll { $0.id == batch.kept.id }
+            changes.removed.append(batch.kept.id)
+        }
+        return batch.kept.count
     }
 
     private mutating func drop(_ reason: DropReason, count: Int = 1) {
@@ -150,38 +202,69 @@ struct TelemetryBatches: Sendable {
     /// The instant at which `takeBatch` returns a batch; nil if it depends on an answer or on further points.
     var deadline: Instant? {
         switch state {
-        case .sent, .declined: return nil
-        case .waiting(let until): return until
-        case .gathering:
-            guard !queue.isEmpty else { return nil }
-            let isDue = isFlushing || queuedByteCount >= TelemetryBatch.maxPointByteCount
-            return isDue ? queue[0].recordedAt : queue[0].recordedAt + configuration.interval
+        case .sent, .declined: nil
+        case .waiting(let until): until
+        case .gathering: batches.isEmpty ? dueInstant : .zero
         }
+    }
+
+    /// Whether an attempt has failed, and is repeated later.
+    var isWaiting: Bool { if case .waiting = state { true } else { false } }
+
+    /// The instant at which recorded points are due while an attempt is repeated later; nil otherwise.
+    var dueWhileWaiting: Instant? { isWaiting ? dueInstant : nil }
+
+    /// The instant at which the recorded points are due; nil if there are none.
+    var dueInstant: Instant? {
+        guard !queue.isEmpty else { return nil }
+        let isDue = isFlushing || queuedByteCount >= TelemetryBatch.maxPointByteCount
+        return isDue ? queue[0].recordedAt : queue[0].recordedAt + configuration.interval
+    }
+
+    /// Moves recorded points into a batch: the last one, if it can grow, or a new one.
+    private mutating func gather() {
+        guard !queue.isEmpty else { return }
+        var points: [[UInt8]] = []
+        var (id, byteCount, wasKept) = (nextID, 0, false)
+        if let last = batches.last, let growing = last.points,
+            last.byteCount + queue[0].bytes.count <= TelemetryBatch.maxPointByteCount
+        {
+            (points, id, byteCount, wasKept) = (growing, last.kept.id, last.byteCount, last.wasKept)
+            batches.removeLast()
+            batchedCount -= last.kept.count
+            batchedByteCount -= last.byteCount
+        } else {
+            nextID += 1
+        }
+        while !queue.isEmpty,
+            points.isEmpty || byteCount + queue[0].bytes.count <= TelemetryBatch.maxPointByteCount,
+            let next = queue.popFirst()
+        {
+            points.append(next.bytes)
+            byteCount += next.bytes.count
+            queuedByteCount -= next.bytes.count
+        }
+        let kept = OutboxPoints(id: id, content: TelemetryBatch.encode(points, of: agent), count: points.count)
+        batches.append(Batch(kept: kept, points: points, byteCount: byteCount, wasKept: wasKept))
+        batchedCount += points.count
+        batchedByteCount += byteCount
     }
 
     /// Returns the content of a request, if one is due. `answered` follows.
     mutating func takeBatch(now: Instant) -> [UInt8]? {
         guard let deadline, deadline <= now else { return nil }
-        if batch.isEmpty {
-            while !queue.isEmpty,
-                batch.isEmpty || batchByteCount + queue[0].bytes.count <= TelemetryBatch.maxPointByteCount,
-                let entry = queue.popFirst()
-            {
-                batch.append(entry.bytes)
-                batchByteCount += entry.bytes.count
-                queuedByteCount -= entry.bytes.count
-            }
-        }
+        if batches.isEmpty { gather() }
+        batches[0].points = nil
         state = .sent
-        return TelemetryBatch.encode(batch, of: agent)
+        return batches[0].kept.content
     }
 
     /// The attempt to send the batch has ended.
     mutating func answered(_ answer: Answer, now: Instant) {
         guard case .sent = state else { return }
         switch answer {
-        case .accepted: counted.accepted += UInt64(batch.count)
-        case .rejected: drop(.rejected, count: batch.count)
+        case .accepted: counted.accepted += UInt64(removeBatch(at: 0))
+        case .rejected: drop(.rejected, count: removeBatch(at: 0))
         case .failed(let retryAfter):
             let ceiling = min(Self.minWait * (1 << min(failureCount, 6)), Self.maxWait)
             failureCount += 1
@@ -189,14 +272,52 @@ struct TelemetryBatches: Sendable {
             state = .waiting(until: now + max(wait, min(retryAfter ?? .zero, Self.declinedDuration)))
             return
         case .declined:
-            drop(.declined, count: batch.count + queue.count)
+            drop(.declined, count: queue.count)
+            while !batches.isEmpty { drop(.declined, count: removeBatch(at: 0)) }
             queue.removeAll()
             queuedByteCount = 0
         }
-        batch = []
-        batchByteCount = 0
         failureCount = 0
-        if queue.isEmpty { isFlushing = false }
+        if queue.isEmpty, batches.isEmpty { isFlushing = false }
         state = answer == .declined ? .declined(until: now + Self.declinedDuration) : .gathering
+    }
+
+    // MARK: Outbox
+
+    /// The maximum size of a batch in an outbox. A larger one is not valid.
+    private static let maxKeptByteCount = 4096  // bound
+
+    /// Adds the batches of an outbox, in front of those of this client.
+    mutating func restore(_ kept: [OutboxPoints]) {
+        nextID = max(nextID, (kept.map(\.id).max() ?? 0) &+ 1)
+        var restored: [Batch] = []
+        for points in kept {
+            guard 1...Int(UInt16.max) ~= points.count, points.content.count <= Self.maxKeptByteCount else {
+                changes.removed.append(points.id)
+                continue
+            }
+            restored.append(Batch(kept: points, byteCount: points.content.count, isKept: true, wasKept: true))
+            batchedCount += points.count
+            batchedByteCount += points.content.count
+        }
+        batches = restored + batches
+        dropOldest()
+    }
+
+    /// Keeps the points that are due, and all batches, in the outbox. They cannot be sent now.
+    mutating func keep(now: Instant) {
+        while let dueInstant, dueInstant <= now || isFlushing { gather() }
+        for index in batches.indices where !batches[index].isKept {
+            (batches[index].isKept, batches[index].wasKept) = (true, true)
+            let kept = batches[index].kept
+            changes.kept.removeAll { $0.id == kept.id }
+            changes.kept.append(kept)
+        }
+    }
+
+    /// Takes the changes of the outbox since the last call.
+    mutating func takeChanges() -> Changes {
+        defer { changes = Changes() }
+        return changes
     }
 }

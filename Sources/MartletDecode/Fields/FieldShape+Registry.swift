@@ -8,7 +8,7 @@ extension FieldShape {
         switch tag {
         case .code, .status: self = .code
         case .reason, .redirect, .account, .agent, .mechanism, .sender, .room, .member, .method, .recipient, .inviter,
-            .address, .text, .name, .mediaType, .reaction, .event, .location, .key, .card, .url:
+            .address, .nextRoom, .text, .name, .mediaType, .reaction, .event, .location, .key, .card, .url:
             self = .text
         case .retryAfter, .epoch, .resumeLifetime, .heartbeatInterval, .credentialLifetime, .maxBody, .maxMessage,
             .linkWindow, .sessionWindow, .maxSessions, .linkCredit, .creditUsed, .counter, .timeToLive, .offset,

@@ -328,8 +328,15 @@ package struct LinkServer: ~Copyable {
         _ account: AccountName, _ user: inout some LinkServerUser & ~Copyable, now: Instant
     ) {
         revocations.insert(account, now: now)
+        endLinks(of: account, Notice(code: .revoked), &user, now: now)
+    }
+
+    /// Ends every link of an account, with its connection.
+    package mutating func endLinks(
+        of account: AccountName, _ notice: Notice, _ user: inout some LinkServerUser & ~Copyable, now: Instant
+    ) {
         for slot in user.links.slots where user.links.isLive(slot) && user.links[slot].who.account == account {
-            endLink(slot, Notice(code: .revoked), &user, now: now)
+            endLink(slot, notice, &user, now: now)
         }
     }
 

@@ -35,12 +35,47 @@ extension Relay {
         await page(from: place, limit) { $0.engine.accountPage(from: $1, limit: $2) }
     }
 
-    /// A page of the rooms in memory.
+    /// A page of all rooms of the store in the order of their names, or of those in memory if the store has no list
+    /// . A room that is not in memory has no members and takes none.
     ///
     /// - Parameters:
     ///   - place: The place of the page, from the one before; nil for the first page.
     ///   - limit: The maximum number of items, 1 to 32.
-    public func rooms(from place: RelayPlace? = nil, limit: Int = 32) async -> RelayPage<RoomOverview> {
+    /// - Throws: `storeUnavailable`.
+    public func rooms(
+        from place: RelayPlace? = nil, limit: Int = 32
+    ) async throws(RoomCommandError) -> RelayPage<RoomOverview> {
+        guard parts.store.features.contains(.roomList) else { return await roomsInMemory(from: place, limit: limit) }
+        let limit = min(max(limit, 1), AdministrationPage.maxItemCount)
+        let found = try await list(RoomListRead(after: place?.room, limit: limit))
+        var inMemory: [RoomName: RoomOverview] = [:]
+        let place = LoopPlace(index: 0, count: max(drivers.count, 1))
+        for (index, driver) in drivers.enumerated() {
+            let names = found.rooms.map(\.name).filter { place.loop(of: $0) == index }
+            guard !names.isEmpty else { continue }
+            for overview in await driver.onLoop({ driver in names.compactMap { driver.engine.roomOverview(of: $0) } }) {
+                inMemory[overview.room] = overview
+            }
+        }
+        let items = found.rooms.map { room in
+            inMemory[room.name]
+                ?? RoomOverview(
+                    room: room.name, memberCount: 0, log: room.log, head: room.lastOffset, first: room.firstOffset,
+                    memoryByteCount: 0)
+        }
+        return RelayPage(items: items, next: found.next.map { RelayPlace(rawValue: 0, room: $0) })
+    }
+
+    private func list(_ read: RoomListRead) async throws(RoomCommandError) -> StoredRoomPage {
+        do throws(RoomStoreError) {
+            return try await parts.store.call { .listRooms(read, $0) }
+        } catch {
+            parts.onEvent(.storeFailed(read.after ?? .administration, error.cause))
+            throw .storeUnavailable
+        }
+    }
+
+    private func roomsInMemory(from place: RelayPlace?, limit: Int = 32) async -> RelayPage<RoomOverview> {
         await page(from: place, limit) { $0.engine.roomPage(from: $1, limit: $2) }
     }
 
@@ -64,11 +99,27 @@ extension Relay {
     /// - Throws: `notRunning`; `roomNotCreated`; `busy`; `storeUnavailable`.
     public func overview(of room: RoomName) async throws(RoomCommandError) -> RoomOverview {
         guard case .described(let found) = try await perform(.describe, in: room) else { throw .storeUnavailable }
-        let retention = parts.store.retention
+        let own = RoomRetention(
+            maxAge: found.maxAge, maxCount: found.maxCount, maxByteCount: found.maxByteCount)
+        let retention = own.completed(by: parts.store.retention)
         return RoomOverview(
             room: found.room, memberCount: found.memberCount, log: found.log, head: found.head, first: found.first,
             memoryByteCount: found.memoryByteCount, roleCount: found.roleCount, access: found.access,
             maxAge: retention.maxAge, maxCount: retention.maxCount, maxByteCount: retention.maxByteCount)
+    }
+
+    /// Replaces the room's own bounds of retention, which are durable. A bound that is nil is that of the
+    /// store; bounds without any number remove those of the room.
+    ///
+    /// - Throws: `notRunning`; `unsupported` if the store keeps none; `roomNotCreated`; `busy`; `storeUnavailable`.
+    public func setRetention(_ bounds: RoomRetention, of room: RoomName) async throws(RoomCommandError) {
+        guard parts.store.features.contains(.roomRetention) else { throw .unsupported }
+        try await perform(.retain(bounds), in: room)
+    }
+
+    /// Ends the links of an account, which may sign in again at once. Its memberships and roles remain.
+    public func kick(_ account: AccountName) async {
+        for driver in drivers { await driver.onLoop { $0.kick(account) } }
     }
 
     /// Removes an account from a room and refuses it there. The relay has to keep roles.
@@ -106,7 +157,7 @@ extension Relay {
     public func announce(
         _ content: MessageContent, from place: RelayPlace? = nil
     ) async throws(RoomCommandError) -> RelayStep {
-        let page = await rooms(from: place)
+        let page = await roomsInMemory(from: place)
         var count = 0
         for item in page.items {
             do throws(RoomCommandError) {
@@ -115,14 +166,41 @@ extension Relay {
             } catch {
                 switch error {
                 case .notRunning, .noServerAccount, .messageTooLarge: throw error
-                case .noRoles, .roomNotCreated, .busy, .storeUnavailable, .refused: break
+                case .noRoles, .roomNotCreated, .unsupported, .busy, .storeUnavailable, .refused: break
                 }
             }
         }
         return RelayStep(count: count, next: page.next)
     }
 
-    /// Erases the next messages of an account in a room, and returns when their deletions are durable.
+    /// Erases the next messages of an account in all rooms of the store, in the order of the rooms' names. The
+    /// rooms need not be in memory. A series that ends early can begin again, which erases nothing twice.
+    ///
+    /// - Throws: `unsupported` if the store has no list of rooms; the errors of ``eraseMessages(of:in:from:)``.
+    public func eraseMessages(
+        of account: AccountName, from place: RelayPlace? = nil
+    ) async throws(RoomCommandError) -> RelayStep {
+        guard parts.store.features.contains(.roomList) else { throw .unsupported }
+        guard let room = place?.room, let offset = place?.rawValue, offset > 0 else {
+            let found = try await list(RoomListRead(after: place?.room, limit: 1, publisher: account))
+            guard let room = found.rooms.first?.name else {
+                return RelayStep(count: 0, next: found.next.map { RelayPlace(rawValue: 0, room: $0) })
+            }
+            return try await erase(account, in: room, from: nil)
+        }
+        return try await erase(account, in: room, from: RelayPlace(rawValue: offset))
+    }
+
+    /// A step in a room, behind which the series continues in the next room.
+    private func erase(
+        _ account: AccountName, in room: RoomName, from place: RelayPlace?
+    ) async throws(RoomCommandError) -> RelayStep {
+        let step = try await eraseMessages(of: account, in: room, from: place)
+        return RelayStep(count: step.count, next: RelayPlace(rawValue: step.next?.rawValue ?? 0, room: room))
+    }
+
+    /// Erases the next messages of an account in a room, and returns when their deletions are durable. The last
+    /// step removes its attachments, except those that messages of other accounts name.
     ///
     /// - Throws: `notRunning`; `noServerAccount`; `roomNotCreated`; `busy`; `storeUnavailable`. A step that has failed
     ///   can be repeated.
@@ -134,7 +212,10 @@ extension Relay {
         var last: UInt64?
         for entry in entries {
             last = entry.offset
-            guard entry.sender == account else { continue }
+            guard entry.sender == account else {
+                try await keepAttachment(of: entry, from: account, in: room)
+                continue
+            }
             let id = MessageID(sender: entry.sender, device: entry.device, counter: entry.counter)
             guard MessageErasure(offset: entry.offset, id: id).erased(entry) != nil else { continue }
             // The deletion of a message erases its edits too.
@@ -143,7 +224,31 @@ extension Relay {
             if found.count == AdministrationMethod.maxErasureCount { break }
         }
         if !found.isEmpty { try await perform(.erase(found), in: room) }
+        if last == nil {
+            try await onAttachments(of: room) { try await $0.removeAll(of: account, in: room) }
+        }
         return RelayStep(count: found.count, next: last.map { RelayPlace(rawValue: $0) })
+    }
+
+    /// An attachment that a message names counts for the account of the message, if it counts for the one whose
+    /// messages are erased (Specs/hostile.md row 121).
+    private func keepAttachment(
+        of entry: LogEntry, from account: AccountName, in room: RoomName
+    ) async throws(RoomCommandError) {
+        guard let digest = entry.attachmentDigest else { return }
+        try await onAttachments(of: room) {
+            try await $0.reassign(digest, in: room, from: account, to: entry.sender)
+        }
+    }
+
+    private func onAttachments(
+        of room: RoomName, _ body: (any AttachmentStore) async throws -> Void
+    ) async throws(RoomCommandError) {
+        guard let attachments = parts.attachments else { return }
+        do { try await body(attachments) } catch {
+            parts.onEvent(.storeFailed(room, error))
+            throw .storeUnavailable
+        }
     }
 
     /// The next messages of a room, up to 15 KiB but at least one. Their offsets are greater than the value of `place`.

@@ -20,7 +20,10 @@ extension Relay {
     }
 
     private func perform(_ method: AdministrationMethod, _ query: AdministrationQuery) async throws -> [UInt8]? {
-        let place = query.next.map { RelayPlace(rawValue: $0) }
+        let place: RelayPlace? =
+            if query.next == nil, query.nextRoom == nil { nil } else {
+                RelayPlace(rawValue: query.next ?? 0, room: query.nextRoom)
+            }
         let limit = Int(query.limit ?? .max)
         func room() throws -> RoomName { try query.room.required(.room) }
         func account() throws -> AccountName { try query.account.required(.account) }
@@ -28,9 +31,11 @@ extension Relay {
         case .status: return await overview.encode()
         case .links: return await links(from: place, limit: limit).content
         case .accounts: return await accounts(from: place, limit: limit).content
-        case .rooms: return await rooms(from: place, limit: limit).content
+        case .rooms: return try await rooms(from: place, limit: limit).content
         case .room: return try await overview(of: try room()).encode()
-        case .kick: try await remove(try account(), from: try room())
+        case .kick:
+            let account = try account()
+            if let room = query.room { try await remove(account, from: room) } else { await kick(account) }
         case .ban: try await ban(try account(), in: try room())
         case .unban: try await unban(try account(), in: try room())
         case .mute:
@@ -48,7 +53,11 @@ extension Relay {
             return RelayStep(count: 1, next: nil).content
         // The driver drains the relay after the response.
         case .drain: break
-        case .erase: return try await eraseMessages(of: try account(), in: try room(), from: place).content
+        case .erase:
+            let account = try account()
+            guard let room = query.room else { return try await eraseMessages(of: account, from: place).content }
+            return try await eraseMessages(of: account, in: room, from: place).content
+        case .retention: try await setRetention(try query.retention, of: try room())
         case .export:
             let page = try await messages(of: try room(), from: place, limit: limit)
             let bodies = page.items.map { [UInt8](copying: $0.body.rawBytes) }
@@ -65,13 +74,30 @@ extension MethodName {
 
 extension RelayPage where Item: FieldList {
     fileprivate var content: [UInt8] {
-        AdministrationPage(items: items.map { $0.encode() }, next: next?.rawValue).encode()
+        AdministrationPage(items: items.map { $0.encode() }, next: next?.wireValue, nextRoom: next?.room).encode()
     }
 }
 
 extension RelayStep {
     fileprivate var content: [UInt8] {
-        AdministrationPage(count: UInt32(clamping: count), next: next?.rawValue).encode()
+        AdministrationPage(count: UInt32(clamping: count), next: next?.wireValue, nextRoom: next?.room).encode()
+    }
+}
+
+extension RelayPlace {
+    /// The value of the field `next`; nil if the room alone is the place.
+    fileprivate var wireValue: UInt64? { room == nil || rawValue > 0 ? rawValue : nil }
+}
+
+extension AdministrationQuery {
+    /// The bounds of a room, of which none is 0.
+    fileprivate var retention: RoomRetention {
+        get throws(WireError) {
+            guard maxAge != 0 else { throw .invalidValue(.maxAge) }
+            guard maxCount != 0 else { throw .invalidValue(.maxCount) }
+            guard maxByteCount != 0 else { throw .invalidValue(.maxByteCount) }
+            return RoomRetention(maxAge: maxAge, maxCount: maxCount, maxByteCount: maxByteCount)
+        }
     }
 }
 
@@ -80,7 +106,7 @@ extension RoomCommandError {
     fileprivate var status: ErrorCode {
         switch self {
         case .noServerAccount, .roomNotCreated: .refused
-        case .noRoles: .unknownMethod
+        case .noRoles, .unsupported: .unknownMethod
         case .messageTooLarge: .messageTooLarge
         case .notRunning, .busy: .serverBusy
         case .storeUnavailable: .storeUnavailable

@@ -1,16 +1,21 @@
+public import MartletWire
+
 /// A place at which a list of a relay's objects, or a series of steps, continues.
 public struct RelayPlace: Hashable, Sendable {
     /// The value, which has a meaning for the relay only.
     public let rawValue: UInt64
+    /// The room behind which, or in which, the list or the series continues; nil if it has no rooms.
+    public let room: RoomName?
 
     /// Creates the place of a value.
-    public init(rawValue: UInt64) {
+    public init(rawValue: UInt64, room: RoomName? = nil) {
         self.rawValue = rawValue
+        self.room = room
     }
 
     /// A place in the table of a loop.
     init(loop: Int, slot: Int) {
-        rawValue = UInt64(loop) << 32 | UInt64(slot)
+        self.init(rawValue: UInt64(loop) << 32 | UInt64(slot))
     }
 
     var loop: Int { Int(rawValue >> 32) }

@@ -132,6 +132,12 @@ struct AttachmentIndex: Sendable {
         }
     }
 
+    /// The attachments of a room that count for an account.
+    func names(of account: AccountName, in room: RoomName) -> [Name] {
+        guard uses[account] != nil else { return [] }
+        return entries.filter { $0.key.room == room && $0.value.account == account }.map(\.key)
+    }
+
     /// The next expired attachments among the next `stepCount`, and whether the search has more.
     mutating func expired(at now: UInt64, stepCount: Int) -> (names: [Name], hasMore: Bool) {
         if toVisit.isEmpty { toVisit = Array(entries.keys) }

@@ -40,8 +40,29 @@ public protocol AttachmentStore: Sendable {
     /// Discards an incomplete upload, if there is one.
     func remove(_ upload: AttachmentKey) async throws
 
+    /// A complete attachment of a room that counts for one account counts for another from now on, without regard to
+    /// quotas, because a message of that account names it. Any other attachment is not changed. The default
+    /// implementation does nothing.
+    func reassign(
+        _ digest: AttachmentDigest, in room: RoomName, from account: AccountName, to other: AccountName
+    ) async throws
+
+    /// Removes the attachments of a room that count for an account, incomplete ones too. The default
+    /// implementation does nothing, so that they are kept until their lifetime ends.
+    func removeAll(of account: AccountName, in room: RoomName) async throws
+
     /// Removes attachments whose lifetime has ended, a bounded number in one call. The relay calls it once a minute.
     ///
     /// - Returns: Whether there are more.
     func removeExpired() async throws -> Bool
+}
+
+extension AttachmentStore {
+    /// Does nothing.
+    public func reassign(
+        _ digest: AttachmentDigest, in room: RoomName, from account: AccountName, to other: AccountName
+    ) async throws {}
+
+    /// Does nothing.
+    public func removeAll(of account: AccountName, in room: RoomName) async throws {}
 }

@@ -197,6 +197,20 @@ final class AttachmentUploads: @unchecked Sendable {
         Folder.removeIfEmpty(folder.room(name.room))
     }
 
+    /// Removes an attachment, unless it counts for another account meanwhile.
+    func discard(_ name: AttachmentIndex.Name, of account: AccountName) throws {
+        if index.entry(name)?.account == account { try discard(name) }
+    }
+
+    /// Changes the account for which a complete attachment counts. A damaged file is left to its next `begin`.
+    func reassign(_ name: AttachmentIndex.Name, from account: AccountName, to other: AccountName) throws {
+        guard index.entry(name)?.account == account,
+            var file = try AttachmentFile(opening: folder.file(name), isRecovered: true)
+        else { return }
+        try file.touch(time: file.slot.time, owner: other)
+        index.update(name) { $0.account = other }
+    }
+
     /// Removes an attachment, unless its lifetime was renewed after the search for expired ones.
     func discardIfExpired(_ name: AttachmentIndex.Name, at now: UInt64) throws {
         if index.isExpired(name, at: now) { try discard(name) }
@@ -244,6 +258,10 @@ final class GuardedIndex: Sendable {
 
     func remove(_ name: AttachmentIndex.Name) {
         state.withLock { _ = $0.remove(name) }
+    }
+
+    func names(of account: AccountName, in room: RoomName) -> [AttachmentIndex.Name] {
+        state.withLock { $0.names(of: account, in: room) }
     }
 
     func isExpired(_ name: AttachmentIndex.Name, at now: UInt64) -> Bool {

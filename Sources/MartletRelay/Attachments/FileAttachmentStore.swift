@@ -135,6 +135,22 @@ public final class FileAttachmentStore: AttachmentStore {
     }
 
     /// See `AttachmentStore`.
+    public func reassign(
+        _ digest: AttachmentDigest, in room: RoomName, from account: AccountName, to other: AccountName
+    ) async throws {
+        let name = AttachmentIndex.Name(room: room, digest: digest)
+        guard index.entry(name)?.account == account else { return }
+        try await onWriter { try $0.reassign(name, from: account, to: other) }
+    }
+
+    /// See `AttachmentStore`.
+    public func removeAll(of account: AccountName, in room: RoomName) async throws {
+        let names = index.names(of: account, in: room)
+        for name in names { try await onWriter { try $0.discard(name, of: account) } }
+        if !names.isEmpty { try await closeDownloads() }
+    }
+
+    /// See `AttachmentStore`.
     public func removeExpired() async throws -> Bool {
         let now = try await onWriter { [clock] _ in try clock.observe() }
         let (names, hasMore) = index.expired(at: now, stepCount: Self.expiryStepCount)

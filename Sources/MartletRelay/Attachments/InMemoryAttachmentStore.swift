@@ -133,6 +133,26 @@ public final class InMemoryAttachmentStore: AttachmentStore {
     }
 
     /// See `AttachmentStore`.
+    public func reassign(
+        _ digest: AttachmentDigest, in room: RoomName, from account: AccountName, to other: AccountName
+    ) async throws {
+        state.withLock { state in
+            let name = AttachmentIndex.Name(room: room, digest: digest)
+            if state.index[name]?.account == account { state.index.update(name) { $0.account = other } }
+        }
+    }
+
+    /// See `AttachmentStore`.
+    public func removeAll(of account: AccountName, in room: RoomName) async throws {
+        state.withLock { state in
+            for name in state.index.names(of: account, in: room) {
+                state.index.remove(name)
+                state.bytes[name] = nil
+            }
+        }
+    }
+
+    /// See `AttachmentStore`.
     public func removeExpired() async throws -> Bool {
         let now = try clock.observe()
         return state.withLock { state in

@@ -99,6 +99,15 @@ extension [MessageErasure] {
 }
 
 extension LogEntry {
+    /// The attachment of the relay that the entry names; nil if it names none, or is damaged.
+    var attachmentDigest: AttachmentDigest? {
+        guard MessageView.kind(in: body.rawBytes) == .attachment, let message = try? Message(parsing: body.rawBytes),
+            case .attachment(let attachment)? = try? MessageBody(message.content),
+            attachment.source == .location(Attachment.relayLocation)
+        else { return nil }
+        return attachment.digest.flatMap { AttachmentDigest($0) }
+    }
+
     /// The message that the entry edits; nil if it is not an edit of a message of its account, or damaged (M-1).
     package var editTarget: MessageID? {
         guard MessageView.kind(in: body.rawBytes) == .edit, let message = try? Message(parsing: body.rawBytes),

@@ -186,6 +186,12 @@ package struct RelayEngine: ~Copyable {
         server.revoke(account, &sessions, now: now)
     }
 
+    /// Ends every link of an account, which may sign in again at once.
+    package mutating func kick(_ account: AccountName, now: Instant) {
+        noteEvent()
+        server.endLinks(of: account, Notice(code: .serverBusy), &sessions, now: now)
+    }
+
     /// Asks the room policy again about the sessions of an account, or of all accounts, in a room, or in all rooms
     /// . The earlier decisions stay in effect until the answers.
     package mutating func revokeRoomDecisions(of account: AccountName? = nil, in room: RoomName? = nil, now: Instant) {

@@ -139,6 +139,9 @@ struct RelayRoom: ~Copyable, Sendable {
     /// Allocated when the room is loaded, if the relay keeps roles.
     private(set) var allocatedModeration = OnDemand<RoomModeration>()
 
+    /// The room's own bounds, which the store keeps.
+    private(set) var retention = RoomRetention()
+
     /// Allocated while commands of the relay's application have no result.
     private var allocatedCommands = OnDemand<RoomCommands>()
     /// Allocated while the room has sessions of kind attachment, or calls of their store.
@@ -252,10 +255,17 @@ struct RelayRoom: ~Copyable, Sendable {
         guard case .loading(let joins) = state else { return [] }
         state = .ready
         log = RoomLog(snapshot)
+        retention = snapshot.retention
         for (device, record) in snapshot.devices { windows.load(device, record) }
         receipts = RoomReceipts(snapshot.progress, lastOffset: snapshot.lastOffset)
         if isWatched { changes.begin(at: log.lastOffset) }
         return joins
+    }
+
+    /// The store has made the room's own bounds durable; nil if it has not.
+    mutating func retentionSaved(_ bounds: RoomRetention?, into effects: inout Deque<RoomEffect>) {
+        if let bounds { retention = bounds }
+        commandSaved(isDone: bounds != nil, into: &effects)
     }
 
     mutating func loadFailed(into effects: inout Deque<RoomEffect>) {

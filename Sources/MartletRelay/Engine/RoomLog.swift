@@ -22,6 +22,8 @@ public struct RoomSnapshot: Sendable {
     public var rolesVersion: UInt64 = 0
     /// The membership records of the room.
     public var memberships: [AccountName: MembershipRecord] = [:]
+    /// The room's own bounds of retention.
+    public var retention = RoomRetention()
 
     /// A room's state.
     public init(

@@ -309,6 +309,10 @@ struct Rooms: ~Copyable, Sendable {
         case .changes(let result):
             checks?.ended()
             for found in (try? result.get()) ?? [] { changed(found) }
+        case .saveRetention(let room, let bounds, let result):
+            guard let index = index(of: room) else { return }
+            rooms[index].retentionSaved((try? result.get()).map { bounds }, into: &effects)
+            markDirty(index)
         case .saveProgress, .readMemberships, .touch: break
         }
     }
@@ -457,11 +461,16 @@ struct Rooms: ~Copyable, Sendable {
         with(handle) { $0.respond(nil, response, into: &$1) }
     }
 
-    /// The state of a member's room; nil when the member has left.
-    func state(of handle: MemberHandle) -> Opened? {
+    /// The state of a member's room, and the room's own bounds; nil when the member has left.
+    func state(of handle: MemberHandle) -> (room: Opened, retention: RoomRetention)? {
         let index = Int(handle.room)
         guard rooms.isLive(index), rooms[index].members.slot(handle) != nil else { return nil }
-        return rooms[index].opened()
+        return (rooms[index].opened(), rooms[index].retention)
+    }
+
+    /// The state of a room for the administration of the relay; nil if it is not in memory.
+    mutating func overview(of name: RoomName) -> RoomOverview? {
+        index(of: name).map { rooms[$0].overview }
     }
 
     /// Whether a member, or a session of kind attachment, of a room of this loop has not left.

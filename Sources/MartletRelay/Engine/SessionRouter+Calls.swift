@@ -40,7 +40,9 @@ extension SessionRouter {
     /// Answers the next request for the state of a room; false if there is none.
     mutating func answerAboutRoom() -> Bool {
         guard let (member, method, number) = stateRequests.popFirst() else { return false }
-        let response = method.answer(number, about: rooms.local.state(of: member), configuration.retention)
+        let state = rooms.local.state(of: member)
+        let retention = (state?.retention ?? RoomRetention()).completed(by: configuration.retention)
+        let response = method.answer(number, about: state?.room, retention)
         rooms.local.respond(member, response)
         return true
     }

@@ -10,6 +10,7 @@ package enum StoreQuestion: Sendable {
     indirect case saveRoles(RoomName, [UInt8], replacing: UInt64, creation: RoomCreation?)
     case saveMemberships(RoomName, MembershipChanges)
     indirect case readMemberships(MembershipReadID, MembershipRead)
+    indirect case saveRetention(RoomName, RoomRetention)
     /// The driver asks this itself.
     case touch([RoomName])
     case changes(since: [RoomPosition])
@@ -35,6 +36,8 @@ package enum StoreQuestion: Sendable {
             .saveMemberships(changes, of: room, RoomStoreReply { done(.saveMemberships(room, $0)) })
         case .readMemberships(let id, let read):
             .readMemberships(read, of: id.account, RoomStoreReply { done(.readMemberships(id, $0)) })
+        case .saveRetention(let room, let bounds):
+            .saveRetention(bounds, of: room, RoomStoreReply { done(.saveRetention(room, bounds, $0)) })
         case .touch(let rooms): .touch(rooms, RoomStoreReply { done(.touch(rooms, $0)) })
         case .changes(let since): .changes(since: since, RoomStoreReply { done(.changes($0)) })
         }
@@ -52,6 +55,7 @@ package enum StoreAnswer: Sendable {
     case saveRoles(RoomName, Result<Void, RoomStoreError>)
     case saveMemberships(RoomName, Result<Set<AccountName>, RoomStoreError>)
     indirect case readMemberships(MembershipReadID, Result<[StoredRoomEntry], RoomStoreError>)
+    indirect case saveRetention(RoomName, RoomRetention, Result<Void, RoomStoreError>)
     case touch([RoomName], Result<Void, RoomStoreError>)
     case changes(Result<[RoomPosition], RoomStoreError>)
 }

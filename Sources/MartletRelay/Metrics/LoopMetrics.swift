@@ -14,7 +14,8 @@ struct LoopMetrics: Sendable {
 
     /// The calls of a store.
     enum CallName: String, Sendable {
-        case append, changes, load, read, readMemberships, saveMemberships, saveProgress, saveRoles, touch
+        case append, changes, load, read, readMemberships, saveMemberships, saveProgress, saveRetention, saveRoles
+        case touch
     }
 
     /// The store has answered a call.
@@ -44,6 +45,7 @@ extension StoreAnswer {
         case .saveRoles: .saveRoles
         case .saveMemberships: .saveMemberships
         case .readMemberships: .readMemberships
+        case .saveRetention: .saveRetention
         case .touch: .touch
         case .changes: .changes
         }
@@ -53,7 +55,7 @@ extension StoreAnswer {
         switch self {
         case .load(_, .failure), .append(_, _, _, .failure), .read(_, _, .failure), .saveProgress(_, .failure),
             .saveRoles(_, .failure), .saveMemberships(_, .failure), .readMemberships(_, .failure), .touch(_, .failure),
-            .changes(.failure):
+            .changes(.failure), .saveRetention(_, _, .failure):
             true
         default: false
         }

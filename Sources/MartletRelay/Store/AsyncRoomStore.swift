@@ -30,10 +30,16 @@ public protocol AsyncRoomStore: RoomStore {
 
     /// Records that rooms have members. The default implementation does nothing.
     func touch(_ rooms: [RoomName]) async throws
+
+    /// The next rooms. Required by the feature `roomList`.
+    func listRooms(_ read: RoomListRead) async throws -> StoredRoomPage
+
+    /// Makes the bounds of a room durable. Required by the feature `roomRetention`.
+    func saveRetention(_ bounds: RoomRetention, of room: RoomName) async throws
 }
 
 extension AsyncRoomStore {
-    /// Neither roles nor membership records.
+    /// None.
     public var features: RoomStoreFeatures { [] }
 
     /// Keeps nothing.
@@ -57,6 +63,14 @@ extension AsyncRoomStore {
     /// Does nothing.
     public func touch(_ rooms: [RoomName]) async throws {}
 
+    /// Throws `RoomStoreError.unsupported`.
+    public func listRooms(_ read: RoomListRead) async throws -> StoredRoomPage { throw RoomStoreError.unsupported }
+
+    /// Throws `RoomStoreError.unsupported`.
+    public func saveRetention(_ bounds: RoomRetention, of room: RoomName) async throws {
+        throw RoomStoreError.unsupported
+    }
+
     /// Starts a task for each call, on the executor of the loop's host if it has one.
     public func perform(_ calls: [RoomStoreCall]) {
         let executor = EventLoop.current?.host?.taskExecutor
@@ -78,6 +92,9 @@ extension AsyncRoomStore {
             await reply.complete { try await readMemberships(read, of: account) }
         case .touch(let rooms, let reply): await reply.complete { try await touch(rooms) }
         case .changes(_, let reply): reply.fail(RoomStoreError.unsupported)
+        case .listRooms(let read, let reply): await reply.complete { try await listRooms(read) }
+        case .saveRetention(let bounds, let room, let reply):
+            await reply.complete { try await saveRetention(bounds, of: room) }
         }
     }
 }

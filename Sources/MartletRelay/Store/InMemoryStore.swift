@@ -30,6 +30,8 @@ public final class InMemoryStore: RoomStore {
         public var maxRoleByteCount = 64 * 1024 * 1024
         /// The maximum number of membership records of all rooms. They are not part of `maxByteCount`.
         public var maxMembershipCount = 262_144
+        /// The maximum number of rooms with bounds of their own. They are not part of `maxByteCount`.
+        public var maxRetentionCount = 65_536
 
         /// Creates the default bounds.
         public init() {}
@@ -41,6 +43,8 @@ public final class InMemoryStore: RoomStore {
         case full
         /// The roles of all rooms take `Bounds.maxRoleByteCount`.
         case rolesFull
+        /// `Bounds.maxRetentionCount` rooms have bounds of their own.
+        case retentionFull
         /// The offsets do not continue the room's log.
         case outOfOrder(lastOffset: UInt64)
     }
@@ -50,6 +54,7 @@ public final class InMemoryStore: RoomStore {
     private let logs: Guarded<MemoryLogs>
     private let roles = Guarded(MemoryRoles())
     private let memberships = Guarded(MemoryMemberships())
+    private let retentions = Guarded<[RoomName: RoomRetention]>([:])
 
     /// Creates an empty store.
     ///
@@ -87,6 +92,8 @@ public final class InMemoryStore: RoomStore {
         copy.logs.withLock { $0 = branched }
         copy.roles.withLock { $0 = roles }
         copy.memberships.withLock { $0 = memberships }
+        let retentions = retentions.withLock { $0 }
+        copy.retentions.withLock { $0 = retentions }
         return copy
     }
 
@@ -96,8 +103,8 @@ public final class InMemoryStore: RoomStore {
             maxCount: UInt64(bounds.maxMessagesPerRoom), maxByteCount: UInt64(bounds.maxByteCountPerRoom))
     }
 
-    /// Roles and membership records.
-    public var features: RoomStoreFeatures { [.roles, .memberships] }
+    /// All features.
+    public var features: RoomStoreFeatures { [.roles, .memberships, .roomList, .roomRetention] }
 
     /// Performs the calls at once.
     public func perform(_ calls: [RoomStoreCall]) {
@@ -117,6 +124,9 @@ public final class InMemoryStore: RoomStore {
                 reply.succeed(memberships(of: account, read))
             case .touch(_, let reply): reply.succeed()
             case .changes(_, let reply): reply.fail(RoomStoreError.unsupported)
+            case .listRooms(let read, let reply): reply.succeed(listRooms(read))
+            case .saveRetention(let bounds, let room, let reply):
+                reply.complete { try saveRetention(bounds, of: room) }
             }
         }
     }
@@ -132,6 +142,7 @@ public final class InMemoryStore: RoomStore {
         var snapshot = logs.withLock { $0.load(room, bounds) }
         snapshot.roles = roles.withLock { $0[room] }
         snapshot.memberships = memberships.withLock { $0[room] }
+        snapshot.retention = retentions.withLock { $0[room] } ?? RoomRetention()
         return snapshot
     }
 
@@ -145,8 +156,9 @@ public final class InMemoryStore: RoomStore {
     /// Appends messages to a loaded room, and erases earlier ones. Throws as ``append(_:to:)``.
     @discardableResult
     public func append(_ entries: [LogEntry], erasing erasures: [MessageErasure], to room: RoomName) throws -> UInt64 {
-        try logs.withLock { logs in
-            guard try logs.append(entries, erasing: erasures, to: room, bounds), let log = logs[room] else {
+        let retention = retentions.withLock { $0[room] }
+        return try logs.withLock { logs in
+            guard try logs.append(entries, erasing: erasures, to: room, bounds, retention), let log = logs[room] else {
                 throw RoomStoreError.logLost
             }
             return log.firstOffset
@@ -167,6 +179,20 @@ public final class InMemoryStore: RoomStore {
     /// Keeps changes of membership records. New ones beyond `Bounds.maxMembershipCount` are not saved.
     public func saveMemberships(_ changes: MembershipChanges, of room: RoomName) -> Set<AccountName> {
         memberships.withLock { $0.save(changes, of: room, maxCount: bounds.maxMembershipCount) }
+    }
+
+    /// The next rooms in the order of their names.
+    public func listRooms(_ read: RoomListRead) -> StoredRoomPage { logs.withLock { $0.rooms(read) } }
+
+    /// Replaces the bounds of a room, which the next append of the room applies. Throws `Failure.retentionFull`.
+    public func saveRetention(_ own: RoomRetention, of room: RoomName) throws {
+        try retentions.withLock { retentions in
+            guard own != RoomRetention() else { return retentions[room] = nil }
+            guard retentions[room] != nil || retentions.count < bounds.maxRetentionCount else {
+                throw Failure.retentionFull
+            }
+            retentions[room] = own
+        }
     }
 
     /// The entries of an account's rooms.

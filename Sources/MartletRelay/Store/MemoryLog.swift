@@ -29,7 +29,10 @@ struct MemoryLog {
     }
     var byteCount: Int { metadataByteCount + rows.byteCount + rows.count * Self.entryByteCount }
 
-    mutating func append(_ new: [LogEntry], _ bounds: InMemoryStore.Bounds) throws(InMemoryStore.Failure) {
+    /// Appends messages, and removes old ones beyond the store's bounds, or the room's own.
+    mutating func append(
+        _ new: [LogEntry], _ bounds: InMemoryStore.Bounds, _ retention: RoomRetention = RoomRetention()
+    ) throws(InMemoryStore.Failure) {
         for index in new.indices where new[index].offset != rows.end + UInt64(index) {
             throw .outOfOrder(lastOffset: lastOffset)
         }
@@ -44,9 +47,21 @@ struct MemoryLog {
         rows.append(new[...])
         rows.trim(
             to: LogRows.Bounds(
-                minCount: 1, maxCount: bounds.maxMessagesPerRoom, maxByteCount: bounds.maxByteCountPerRoom))
+                minCount: 1, maxCount: retention.maxCount.map { Int(clamping: $0) } ?? bounds.maxMessagesPerRoom,
+                maxByteCount: retention.maxByteCount.map { Int(clamping: $0) } ?? bounds.maxByteCountPerRoom))
+        if let maxAge = retention.maxAge, let now = new.last?.acceptedAt { removeOld(before: now - min(now, maxAge)) }
         sweep()
     }
+
+    /// Removes the oldest batches that were accepted before a time, except the newest one.
+    private mutating func removeOld(before cutoff: UInt64) {
+        while let last = rows.row(from: firstOffset).last, last.acceptedAt < cutoff,
+            rows.removeFirstRow(keepsLast: true)
+        {}
+    }
+
+    /// Whether the counters of a device of the account are kept.
+    func hasDevice(of account: AccountName) -> Bool { devices.keys.contains { $0.account == account } }
 
     /// Replaces the bodies of erased messages that are kept.
     mutating func erase(_ erasures: [MessageErasure]) { rows.erase(erasures) }

@@ -94,16 +94,54 @@ struct MemoryLogs {
 
     /// Appends messages and evicts others for them; false for a room without a slot.
     mutating func append(
-        _ entries: [LogEntry], erasing erasures: [MessageErasure], to room: RoomName, _ bounds: InMemoryStore.Bounds
+        _ entries: [LogEntry], erasing erasures: [MessageErasure], to room: RoomName, _ bounds: InMemoryStore.Bounds,
+        _ retention: RoomRetention? = nil
     ) throws(InMemoryStore.Failure) -> Bool {
         guard let index = slotOfRoom[room] else { return false }
         guard slots[index].log.metadataByteCount < bounds.maxByteCount else { throw .full }
-        try slots[index].log.append(entries, bounds)
+        try slots[index].log.append(entries, bounds, retention ?? RoomRetention())
         slots[index].log.erase(erasures)
         recount(index)
         markUsed(index)
         evict(for: index, bounds)
         return true
+    }
+
+    /// The next rooms in the order of their names.
+    func rooms(_ read: RoomListRead) -> StoredRoomPage {
+        let visitedCount = read.publisher == nil ? read.limit : RoomListRead.maxVisitedCount
+        let names = names(after: read.after, count: visitedCount + 1)
+        var page = StoredRoomPage()
+        for name in names.prefix(visitedCount) {
+            guard page.rooms.count < read.limit else { return page }
+            page.next = name
+            guard let slot = slotOfRoom[name].map({ slots[$0] }),
+                read.publisher.map({ slot.log.hasDevice(of: $0) }) ?? true
+            else { continue }
+            page.rooms.append(
+                StoredRoomPage.Room(
+                    name: name, log: slot.id, lastOffset: slot.log.lastOffset, firstOffset: slot.log.firstOffset))
+        }
+        if names.count <= visitedCount { page.next = nil }
+        return page
+    }
+
+    /// The first names behind a name. All rooms are visited once, and not sorted.
+    private func names(after: RoomName?, count: Int) -> [RoomName] {
+        var first: [RoomName] = []
+        for name in slotOfRoom.keys where after.map({ $0 < name }) ?? true {
+            if first.count == count {
+                guard let last = first.last, name < last else { continue }
+                first.removeLast()
+            }
+            var (low, high) = (0, first.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if first[middle] < name { low = middle + 1 } else { high = middle }
+            }
+            first.insert(name, at: low)
+        }
+        return first
     }
 
     // MARK: - Eviction

@@ -56,7 +56,11 @@ public struct RoomStoreFeatures: OptionSet, Sendable {
     public static let memberships = RoomStoreFeatures(rawValue: 2)
     /// Several relays use the rooms of the store at a time. A store with this feature compares the offset of each
     /// append, and the version of roles, with what it has, and serves `changes`.
-    public static let shared = RoomStoreFeatures(rawValue: 4)
+    public static let shared = RoomStoreFeatures(rawValue: 16)
+    /// `listRooms`, by which an administrator finds rooms that are not in memory.
+    public static let roomList = RoomStoreFeatures(rawValue: 4)
+    /// `saveRetention`, by which rooms have bounds of their own.
+    public static let roomRetention = RoomStoreFeatures(rawValue: 8)
 
     /// The bits.
     public let rawValue: Int
@@ -117,13 +121,24 @@ public enum RoomStoreCall: Sendable {
     /// with at most `RoomPosition.maxCount` positions.
     case changes(since: [RoomPosition], RoomStoreReply<[RoomPosition]>)
 
+    /// The next rooms in the order of the names' bytes. The call must not wait for an `append`, and visits a bounded
+    /// number of rooms.
+    case listRooms(RoomListRead, RoomStoreReply<StoredRoomPage>)
+
+    /// Makes the room's own bounds of retention durable, which outlive its log, and which the snapshots of later loads
+    /// contain. A bound that is nil is that of the store; bounds without any number remove those of the room.
+    case saveRetention(RoomRetention, of: RoomName, RoomStoreReply<Void>)
+
     /// Answers the call with an error.
     public func fail(_ error: any Error) {
         switch self {
         case .load(_, let reply): reply.fail(error)
         case .append(_, let reply): reply.fail(error)
         case .read(_, _, let reply): reply.fail(error)
-        case .saveProgress(_, _, let reply), .saveRoles(_, _, _, _, let reply), .touch(_, let reply): reply.fail(error)
+        case .saveProgress(_, _, let reply), .saveRoles(_, _, _, _, let reply), .touch(_, let reply),
+            .saveRetention(_, _, let reply):
+            reply.fail(error)
+        case .listRooms(_, let reply): reply.fail(error)
         case .saveMemberships(_, _, let reply): reply.fail(error)
         case .readMemberships(_, _, let reply): reply.fail(error)
         case .changes(_, let reply): reply.fail(error)
@@ -217,6 +232,60 @@ public struct RoomAppend: Sendable {
     /// The offset that follows the last one of the log, as the relay expects it. A store whose log ends elsewhere does
     /// not append.
     public var expectedOffset: UInt64 { entries[0].offset }
+}
+
+/// A read of the list of a store's rooms.
+public struct RoomListRead: Equatable, Sendable {
+    /// The number of rooms that a store visits for a page (Specs/hostile.md row 120).
+    public static let maxVisitedCount = 1024
+
+    /// The room behind which the page begins; nil for the first page.
+    public var after: RoomName?
+    /// The maximum number of rooms.
+    public var limit: Int
+    /// The account that has published in the rooms, at least while a message of it is kept; nil for all rooms.
+    public var publisher: AccountName?
+
+    /// Creates a read.
+    public init(after: RoomName? = nil, limit: Int, publisher: AccountName? = nil) {
+        self.after = after
+        self.limit = limit
+        self.publisher = publisher
+    }
+}
+
+/// A page of the list of a store's rooms.
+public struct StoredRoomPage: Sendable {
+    /// A room of a page.
+    public struct Room: Equatable, Sendable {
+        /// The name.
+        public var name: RoomName
+        /// The log.
+        public var log: LogID?
+        /// The highest offset of the log; 0 if it is empty.
+        public var lastOffset: UInt64
+        /// The lowest offset that is kept.
+        public var firstOffset: UInt64
+
+        /// Creates a room of a page.
+        public init(name: RoomName, log: LogID?, lastOffset: UInt64, firstOffset: UInt64) {
+            self.name = name
+            self.log = log
+            self.lastOffset = lastOffset
+            self.firstOffset = firstOffset
+        }
+    }
+
+    /// The rooms.
+    public var rooms: [Room]
+    /// The last room that was visited, behind which the next page begins; nil if no rooms follow.
+    public var next: RoomName?
+
+    /// Creates a page.
+    public init(rooms: [Room] = [], next: RoomName? = nil) {
+        self.rooms = rooms
+        self.next = next
+    }
 }
 
 /// The error of a call of a store.

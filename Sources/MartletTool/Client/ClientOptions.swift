@@ -67,6 +67,7 @@ enum ClientOptions {
             monitor?.note(event)
         }
         let folder = arguments[recordings] ?? Environment["MARTLET_RECORDINGS"]
+        if let folder { try OutputFolder.check(folder, "the recordings") }
         configuration.recordingFolder = folder
         let credentials = try credentials(arguments)
         let client: Client

@@ -16,42 +16,48 @@ enum AdminCommand {
         }
 
         let method: AdministrationMethod
-        var operands: [Operand] = []
-        /// An operand that may be missing.
-        var option: Operand?
+        /// The operands of each form, of different numbers.
+        var forms: [[Operand]] = [[]]
 
         /// The name on the command line.
         var name: String { String(method.rawValue.dropFirst(AdministrationMethod.prefix.count)) }
 
-        /// The form on the command line.
+        /// The forms on the command line.
         var usage: String {
-            ([name] + operands.map(\.rawValue) + (option.map { ["[\($0.rawValue)]"] } ?? [])).joined(separator: " ")
+            forms.map { ([name] + $0.map(\.rawValue)).joined(separator: " ") }.joined(separator: " or ")
         }
     }
 
     static let actions: [Action] = [
         Action(method: .status), Action(method: .links), Action(method: .accounts), Action(method: .rooms),
-        Action(method: .room, operands: [.room]), Action(method: .kick, operands: [.room, .account]),
-        Action(method: .ban, operands: [.room, .account]), Action(method: .unban, operands: [.room, .account]),
-        Action(method: .mute, operands: [.room, .account, .seconds]),
-        Action(method: .unmute, operands: [.room, .account]), Action(method: .revoke, operands: [.account]),
-        Action(method: .announce, operands: [.text], option: .room), Action(method: .drain),
-        Action(method: .erase, operands: [.room, .account]), Action(method: .export, operands: [.room]),
+        Action(method: .room, forms: [[.room]]), Action(method: .kick, forms: [[.account], [.room, .account]]),
+        Action(method: .ban, forms: [[.room, .account]]), Action(method: .unban, forms: [[.room, .account]]),
+        Action(method: .mute, forms: [[.room, .account, .seconds]]),
+        Action(method: .unmute, forms: [[.room, .account]]), Action(method: .revoke, forms: [[.account]]),
+        Action(method: .announce, forms: [[.text], [.text, .room]]), Action(method: .drain),
+        Action(method: .retention, forms: [[.room]]),
+        Action(method: .erase, forms: [[.account], [.room, .account]]), Action(method: .export, forms: [[.room]]),
     ]
 
     /// The duration for which a request waits for its response.
     private static let maxWait = Duration.seconds(60)
 
     private static let json = Option.flag("json", help: "write each item as one JSON object in a line")
+    private static let messages = Option.count(
+        "messages", in: 1...1_000_000_000_000, help: "retention: maximum number of messages of the room")
+    private static let days = Option.count("days", in: 1...36_500, help: "retention: maximum age of a message, in days")
+    private static let bytes = Option.count(
+        "bytes", in: 1...1_000_000_000_000_000, help: "retention: maximum size of the messages of the room, in bytes")
+    private static let none = Option.flag("none", help: "retention: remove the bounds of the room")
     private static let limit = Option.count(
         "limit", in: 1...1_000_000_000, help: "maximum number of items or messages [all]")
 
     static let spec = CommandSpec(
         name: "admin",
         summary: "Administer a relay: list its links, accounts and rooms, remove accounts, announce, drain, erase.",
-        operand: "ACTION FIRST SECOND THIRD",
+        operand: "ACTION [FIRST] [SECOND] [THIRD]",
         options: ClientOptions.specsWithoutRoom + [
-            ClientOptions.timeout.spec, json.spec, limit.spec,
+            ClientOptions.timeout.spec, json.spec, limit.spec, messages.spec, days.spec, bytes.spec, none.spec,
         ],
         notes: [
             "ACTION is one of: \(actions.map(\.usage).joined(separator: ", ")).",
@@ -61,11 +67,16 @@ enum AdminCommand {
             relay with --room-roles, and so do announce and erase, in which the relay publishes.
             """,
             """
-            links and accounts list those that are connected, rooms those in memory. announce without ROOM publishes \
-            in all rooms in memory. revoke ends the connections of an account; the relay also has to refuse its \
-            credential (--revoked). drain ends the relay as the signal TERM does. erase deletes all messages of an \
-            account in a room for all members, in steps: it can be repeated after an interruption. export writes the \
-            messages of a room.
+            links and accounts list those that are connected, rooms all rooms of the store by name. announce without \
+            ROOM publishes in all rooms in memory. kick without ROOM ends the connections of an account, which may \
+            connect again; revoke ends them for good if the relay also refuses the credential (--revoked). drain ends \
+            the relay as the signal TERM does. export writes the messages of a room.
+            """,
+            """
+            retention sets bounds of the room in place of those of the relay, tighter or looser: --messages, --days \
+            and --bytes, of which a missing one is that of the relay, or --none. erase deletes all messages and \
+            attachments of an account in a room, or without ROOM in all rooms of the store, for all members. It works \
+            in steps, and can be repeated after an interruption.
             """,
         ],
         exitCodes: [
@@ -76,7 +87,7 @@ enum AdminCommand {
     ) { arguments in try await Interruptions.cancel { try await run(arguments) } }
 
     private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
-        let (action, query) = try parse(arguments.operands)
+        let (action, query) = try request(arguments)
         let monitor = TransferMonitor(.none)
         let client = try ClientOptions.client(arguments, agent: "admin", monitor: monitor)
         let (isJSON, limit) = (arguments.has(json), arguments[limit])
@@ -100,13 +111,14 @@ enum AdminCommand {
     }
 
     /// Returns the action of the operands, and its request.
-    static func parse(_ operands: [String]) throws(UsageError) -> (Action, AdministrationQuery) {
+    static func parse(
+        _ operands: [String], _ bounds: RoomRetention = RoomRetention()
+    ) throws(UsageError) -> (Action, AdministrationQuery) {
         guard let action = actions.first(where: { $0.name == operands.first }) else {
             throw UsageError(message: "the first operand is one of \(actions.map(\.name).joined(separator: ", "))")
         }
         let values = operands.dropFirst()
-        let expected = action.operands + (action.option.map { [$0] } ?? [])
-        guard (action.operands.count...expected.count).contains(values.count) else {
+        guard let expected = action.forms.first(where: { $0.count == values.count }) else {
             throw UsageError(message: "the form is \(action.usage)")
         }
         var (room, account, duration, text): (RoomName?, AccountName?, Duration?, String?)
@@ -124,7 +136,27 @@ enum AdminCommand {
                 duration = .seconds(Int64(seconds))
             }
         }
-        return (action, AdministrationQuery(room: room, account: account, duration: duration, text: text))
+        let query = AdministrationQuery(
+            room: room, account: account, duration: duration, text: text, maxAge: bounds.maxAge,
+            maxCount: bounds.maxCount, maxByteCount: bounds.maxByteCount)
+        return (action, query)
+    }
+
+    /// Returns the action of the arguments, and its request with the bounds of `retention`.
+    static func request(_ arguments: ParsedArguments) throws(UsageError) -> (Action, AdministrationQuery) {
+        let bounds = RoomRetention(
+            maxAge: arguments[days].map { UInt64($0) * 86_400_000 }, maxCount: arguments[messages].map { UInt64($0) },
+            maxByteCount: arguments[bytes].map { UInt64($0) })
+        let (action, query) = try parse(arguments.operands, bounds)
+        let hasBounds = bounds != RoomRetention()
+        if action.method == .retention {
+            guard hasBounds != arguments.has(none) else {
+                throw UsageError(message: "retention takes bounds, --messages, --days or --bytes, or --none")
+            }
+        } else if hasBounds || arguments.has(none) {
+            throw UsageError(message: "--messages, --days, --bytes and --none are options of retention")
+        }
+        return (action, query)
     }
 
     private static func name<Name: WireName>(_ text: String) throws(UsageError) -> Name {
@@ -137,30 +169,43 @@ enum AdminCommand {
         _ action: Action, _ query: AdministrationQuery, limit: Int?, isJSON: Bool, _ client: Client
     ) async throws {
         var query = query
-        var (shown, changed) = (0, 0)
+        var (shown, changed, changedInRoom) = (0, 0, 0)
+        let erasesAll = action.method == .erase && query.room == nil
         while true {
             let size = limit.map { UInt16(clamping: max($0 - shown, 1)) }
-            query = AdministrationQuery(
-                room: query.room, account: query.account, duration: query.duration, text: query.text, next: query.next,
-                limit: size)
+            query = query.at(next: query.next, nextRoom: query.nextRoom, limit: size)
             let answer = try await client.request(action.method.rawValue, content: query.encode(), timeout: maxWait)
             let content = answer.content ?? []
             switch action.method {
             case .status, .room: return try Output.print(try line(of: content, isJSON: isJSON))
-            case .kick, .ban, .unban, .mute, .unmute, .revoke, .drain: return
+            case .kick, .ban, .unban, .mute, .unmute, .revoke, .retention, .drain: return
             case .links, .accounts, .rooms, .announce, .erase, .export: break
             }
             let page = try AdministrationPage(parsing: content.rawBytes)
             for item in page.items + page.messages { try Output.print(try line(of: item, isJSON: isJSON)) }
             shown += page.items.count + page.messages.count
             changed += Int(page.count ?? 0)
-            guard let next = page.next, next != query.next, limit.map({ shown < $0 }) ?? true else { break }
-            query = AdministrationQuery(
-                room: query.room, account: query.account, duration: query.duration, text: query.text, next: next)
+            changedInRoom += Int(page.count ?? 0)
+            if erasesAll, page.next == nil, changedInRoom > 0, let room = page.nextRoom {
+                try Output.print(line(of: changedInRoom, in: room, isJSON: isJSON))
+                changedInRoom = 0
+            }
+            let isContinued = page.next != nil || page.nextRoom != nil
+            guard isContinued, page.next != query.next || page.nextRoom != query.nextRoom,
+                limit.map({ shown < $0 }) ?? true
+            else { break }
+            query = query.at(next: page.next, nextRoom: page.nextRoom, limit: nil)
         }
         guard action.method == .announce || action.method == .erase else { return }
-        let count = JSONLine.object([.init("count", .count(changed))])
-        try Output.print(isJSON ? count.text : "count \(changed)")
+        try Output.print(line(of: changed, in: nil, isJSON: isJSON))
+    }
+
+    /// The number of changed rooms or messages as a line.
+    private static func line(of count: Int, in room: RoomName?, isJSON: Bool) -> String {
+        let name = room.map { [JSONLine.Member("room", .string($0.text))] } ?? []
+        let object = JSONLine.object(name + [.init("count", .count(count))])
+        if isJSON { return object.text }
+        return (room.map { "room \(JSONLine.string($0.text).text)  " } ?? "") + "count \(count)"
     }
 
     /// An item or a message as a line: the names of its fields and their values.

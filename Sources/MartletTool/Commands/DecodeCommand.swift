@@ -35,7 +35,7 @@ enum DecodeCommand {
     static let spec = CommandSpec(
         name: "decode",
         summary: "Print the frames of a capture, of hex text or of raw bytes, and their errors.",
-        operand: "FILE",
+        operand: "[FILE]",
         options: [
             format.spec, sender.spec, port.spec, connection.spec, session.spec, type.spec, maxBody.spec, verbose.spec,
             secrets.spec, json.spec,

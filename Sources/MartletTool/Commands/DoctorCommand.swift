@@ -12,7 +12,7 @@ enum DoctorCommand {
     static let spec = CommandSpec(
         name: "doctor",
         summary: "Check a relay from the outside, step by step.",
-        operand: "ADDRESS",
+        operand: "[ADDRESS]",
         options: [ClientOptions.account.spec, ClientOptions.token.spec, PasswordInput.option.spec]
             + TLSArguments.clientSpecs + [
                 timeout.spec, json.spec,

@@ -9,7 +9,7 @@ enum ModerateCommand {
     static let spec = CommandSpec(
         name: "room",
         summary: "Remove, ban, mute or invite an account of a room, set its role, or announce a text.",
-        operand: "ROOM ACTION ACCOUNT|TEXT VALUE",
+        operand: "ROOM ACTION [ACCOUNT|TEXT] [VALUE]",
         options: ClientOptions.specsWithoutRoom + [
             ClientOptions.timeout.spec, json.spec,
         ],

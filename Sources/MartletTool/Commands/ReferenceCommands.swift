@@ -7,7 +7,7 @@ enum ReferenceCommands {
     static let manual: CommandSpec = CommandSpec(
         name: "man",
         summary: "Write the manual page of the program or of a command.",
-        operand: "COMMAND", options: [directory.spec],
+        operand: "[COMMAND]", options: [directory.spec],
         notes: ["'martlet man serve | man -l -' shows a page."],
         exitCodes: [
             ExitMeaning(.success, "the page was written"), ExitMeaning(.cannotCreate, "a page could not be created"),

@@ -26,7 +26,7 @@ enum RoomsCommand {
     static let spec = CommandSpec(
         name: "rooms",
         summary: "List the rooms of an account, or join, leave, decline, invite to or mark a room.",
-        operand: "ACTION ROOM ACCOUNT|OFFSET",
+        operand: "[ACTION] [ROOM] [ACCOUNT|OFFSET]",
         options: ClientOptions.specsWithoutRoom + [
             ClientOptions.timeout.spec, json.spec, watch.spec,
         ],

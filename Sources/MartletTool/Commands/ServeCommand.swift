@@ -249,7 +249,10 @@ enum ServeCommand {
         let sockets = inherited.filter { $0.name != "admin" }.map(\.socket)
         let access = try RelayAccess(arguments)
         let webhook = try PushArguments.webhook(arguments)
-        let telemetry = try TelemetryArguments.exporter(arguments) { note(.telemetry($0)) }
+        let telemetry = try TelemetryArguments.exporter(arguments) { event in
+            let now = Instant(nanoseconds: EventLoop.clock)
+            for event in groups.withLock({ $0.add(event, now: now) }) { note(event) }
+        }
         let audit = try arguments[audit].map { try AuditLog(path: $0) { note(.auditLost($0)) } }
         let store: (any RoomStore)?
         do {

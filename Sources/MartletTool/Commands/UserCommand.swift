@@ -14,7 +14,7 @@ enum UserCommand {
     static let spec = CommandSpec(
         name: "user",
         summary: "Add an account to the password file of a relay, change its password, remove it, or list all.",
-        operand: "ACTION NAME",
+        operand: "ACTION [NAME]",
         options: [file.spec, PasswordInput.option.spec],
         notes: [
             """

@@ -95,6 +95,17 @@ struct AlertProgram: Sendable {
         self.sleep = sleep
     }
 
+    /// Checks that a program can be started.
+    static func check(_ path: String) throws(CommandError) {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0, unsafe access(path, X_OK) == 0 else {
+            throw .system(.noInput, "cannot start the program of alerts \(path)")
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw CommandError(.noInput, "cannot start the program of alerts \(path): it is not a file")
+        }
+    }
+
     /// Runs the program to its end. A cancellation kills it.
     ///
     /// - Throws: `Failure`; `CancellationError`.

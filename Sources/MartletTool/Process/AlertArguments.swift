@@ -43,6 +43,7 @@ enum AlertArguments {
         }
         var actions: [AlertActions.Action] = []
         if let path = arguments[program] {
+            try AlertProgram.check(path)
             let program = AlertProgram(path)
             actions.append { try await program.run($0) }
         }

@@ -28,7 +28,7 @@ enum RelayLog {
         /// An event of the relay, or a group of refusals.
         case audited(AuditRecord)
         /// A number of events of one kind, of which this is the last.
-        case repeated(RelayEvent, Int)
+        indirect case repeated(Event, Int)
         /// An event of the store of `--store`.
         case store(StoreEvent)
         /// An event of the database of `--store`.
@@ -244,6 +244,7 @@ enum RelayLog {
         case .spoolDamaged(let byteCount):
             named("telemetrySpoolDamaged", [.init("byteCount", .count(byteCount))])
         case .spoolFailed(let error): named("telemetrySpoolFailed", [.init("error", .string(error))])
+        case .spoolRecovered: named("telemetrySpoolRecovered", [])
         case .spoolFull: named("telemetrySpoolFull", [])
         }
     }
@@ -279,11 +280,12 @@ extension RelayLog.Event {
     /// The severity.
     var level: RelayLog.Level {
         switch self {
-        case .relay(let event), .repeated(let event, _): Self.level(of: event)
+        case .relay(let event): Self.level(of: event)
+        case .repeated(let event, _): event.level
         case .audited(let record): record.isRefusal ? .warning : record.event == .resumed ? .debug : .info
         case .alert(let change): change.isRaised ? .warning : .info
         case .store(.clockJumped), .database(.clockJumped), .database(.recovered), .restartRequired: .warning
-        case .telemetry(.recovered): .info
+        case .telemetry(.recovered), .telemetry(.spoolRecovered): .info
         case .telemetry(.rejected), .telemetry(.unavailable), .telemetry(.spoolFull): .warning
         case .telemetry, .store, .database, .reloaded(.some), .reopened(.some), .startFailed, .dropped, .auditLost,
             .alertActionFailed:

@@ -28,7 +28,10 @@ enum TelemetryArguments {
     ]
 
     /// Checks the options and the file that they name.
-    static func check(_ arguments: ParsedArguments) throws { _ = try configuration(arguments) }
+    static func check(_ arguments: ParsedArguments) throws {
+        guard let folder = try configuration(arguments)?.spoolFolder else { return }
+        try OutputFolder.check(folder, "the points", isCreated: true)
+    }
 
     /// The exporter; nil without the option.
     static func exporter(

@@ -74,6 +74,16 @@ enum StoreLine {
                         ("room", .string(room.text)),
                     ])
             ]
+        case .retention(let room, let bounds):
+            [
+                line(
+                    "retention",
+                    [
+                        ("maxAge", bounds.maxAge.map { .count($0) }),
+                        ("maxByteCount", bounds.maxByteCount.map { .count($0) }),
+                        ("maxCount", bounds.maxCount.map { .count($0) }), ("room", .string(room.text)),
+                    ])
+            ]
         case .unknownRoles: [line("unknownRoles", [])]
         }
     }
@@ -126,6 +136,17 @@ enum StoreLine {
                 isJoined: isJoined, inviter: inviter.flatMap { AccountName($0) },
                 changedAt: try part.number("changedAt"))
             return .membership(try part.room("room"), try part.account("account"), record)
+        case "retention":
+            func bound(_ name: String) throws -> UInt64? {
+                guard part[name] != nil else { return nil }
+                let number = try part.number(name)
+                guard number > 0 else { throw Fault() }
+                return number
+            }
+            let bounds = RoomRetention(
+                maxAge: try bound("maxAge"), maxCount: try bound("maxCount"),
+                maxByteCount: try bound("maxByteCount"))
+            return .retention(try part.room("room"), bounds)
         case "unknownRoles": return .unknownRoles
         default:
             let roles = try part.bytes("roles")
@@ -137,7 +158,8 @@ enum StoreLine {
     }
 
     private static let names: Set = [
-        "room", "message", "branch", "device", "progress", "roles", "membership", "unknownRoles",
+        "room", "message", "branch", "device", "progress", "roles", "membership", "retention",
+        "unknownRoles",
     ]
 
     /// The members of a part.

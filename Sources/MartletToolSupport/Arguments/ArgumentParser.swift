@@ -12,7 +12,7 @@ package struct UsageError: Error, Equatable, Sendable, CustomStringConvertible {
 /// A parser of command lines by a command's table of options.
 ///
 /// `--name VALUE`, `--name=VALUE`, `-n VALUE` and `-nVALUE` are equivalent; `--` ends the options; a single dash is an
-/// operand. An option may be given once unless its row permits more.
+/// operand. An option may be given once unless its row permits more, and then with each value once.
 package struct ArgumentParser {
     /// The request of a command line.
     package enum Outcome {
@@ -25,6 +25,8 @@ package struct ArgumentParser {
     private let command: CommandSpec
     private var rest: ArraySlice<String> = []
     private var parsed = ParsedArguments()
+    /// The texts of the values of options that may be given more than once.
+    private var texts: [String: Set<String>] = [:]
 
     /// Creates a parser for a command's table.
     package init(for command: CommandSpec) {
@@ -34,7 +36,7 @@ package struct ArgumentParser {
     /// Parses the words after the name of the command.
     package mutating func parse(_ words: [String]) throws(UsageError) -> Outcome {
         rest = words[...]
-        parsed = ParsedArguments()
+        (parsed, texts) = (ParsedArguments(), [:])
         while let word = rest.popFirst() {
             if word == "--" { break }
             if word == "--help" || word == "-h" { return .help }
@@ -85,6 +87,9 @@ package struct ArgumentParser {
         }
         guard let text = attached ?? rest.popFirst() else {
             throw UsageError(message: "'\(shown)' requires a value, \(placeholder)")
+        }
+        guard texts[spec.name, default: []].insert(text).inserted else {
+            throw UsageError(message: "'\(shown) \(text)' is given twice")
         }
         guard let value = spec.parse(text) else {
             throw UsageError(message: "'\(text)' is not valid for '\(shown)': the value is \(spec.expectation)")

@@ -4,7 +4,8 @@ package struct CommandSpec: Sendable {
     package var name: String
     /// One line for the list of commands.
     package var summary: String
-    /// The names of the operands in the help, separated by blanks; nil if the command has none.
+    /// The names of the operands in the help, separated by blanks, those that may be missing in brackets; nil if the
+    /// command has none.
     package var operand: String?
     /// The options that the command accepts beside `--help`.
     package var options: [OptionSpec]
@@ -28,8 +29,11 @@ package struct CommandSpec: Sendable {
         self.run = run
     }
 
-    /// The names of the operands.
+    /// The names of the operands, those that may be missing in brackets.
     package var operands: [Substring] { operand?.split(separator: " ") ?? [] }
+
+    /// The name of an operand without brackets.
+    static func name(of operand: Substring) -> String { operand.filter { $0 != "[" && $0 != "]" } }
 
     /// Returns the row with a long name; nil if there is none.
     package func option(named name: some StringProtocol) -> OptionSpec? {

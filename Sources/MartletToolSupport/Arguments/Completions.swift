@@ -179,7 +179,7 @@ package enum Completions: String, CaseIterable, Sendable {
     /// The values of the operands; nil if no value can be proposed.
     private static func operandValues(of command: CommandSpec) -> Values? {
         for operand in command.operands {
-            switch Values(of: String(operand)) {
+            switch Values(of: CommandSpec.name(of: operand)) {
             case .none: continue
             case let values: return values
             }

@@ -59,10 +59,14 @@ package struct ConfigurationFile {
             return isGiven ? [true] : []
         }
         var values: [any Sendable] = []
+        var texts: Set<String> = []
         let elements = spec.repeats ? member.value.elements : nil
         for element in elements ?? [member.value] {
             guard let text = text(of: element), let value = spec.parse(text) else {
                 throw error(member.name, "the value is \(spec.expectation)")
+            }
+            guard texts.insert(text).inserted else {
+                throw error(member.name, "the value \(text.quotedAsJSON) is given twice")
             }
             values.append(value)
         }

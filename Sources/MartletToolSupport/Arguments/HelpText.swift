@@ -7,7 +7,7 @@ package enum HelpText {
     package static func text(for command: CommandSpec, of program: String) -> String {
         var usage = "Usage: \(program) \(command.name)"
         if !command.options.isEmpty { usage += " [OPTION]..." }
-        for operand in command.operands { usage += " [\(operand)]" }
+        for operand in command.operands { usage += " \(operand)" }
         var parts = [usage, wrap(command.summary, indent: 0)]
         let rows = command.options.map { (label(of: $0), sentence(of: $0)) } + [("-h, --help", "print this help")]
         parts.append("Options:\n" + table(rows))

@@ -20,7 +20,10 @@ package enum ManualPage {
 
     /// Returns the page of a command, `martlet-serve(1)`.
     package static func text(for command: CommandSpec, of program: CommandLineProgram) -> String {
-        let operands = command.operands.map { " [\(italic(String($0)))]" }.joined()
+        let operands = command.operands.map { operand in
+            let name = italic(CommandSpec.name(of: operand))
+            return operand.hasPrefix("[") ? " [\(name)]" : " \(name)"
+        }.joined()
         let options = command.options.map { option in
             let names = [option.short.map { "-\($0)" }, "--\(option.name)"].compactMap(\.self)
             let value = option.placeholder.map { " \(italic($0))" } ?? ""

@@ -33,7 +33,8 @@ package struct FileError: Error, Equatable {
 extension FileError: CustomStringConvertible {
     /// The call and the system's text.
     package var description: String {
-        "\(call): \(unsafe strerror(number).map { unsafe String(cString: $0) } ?? "error \(number)")"
+        if self == .inUse { return "another object or process uses it" }
+        return "\(call): \(unsafe strerror(number).map { unsafe String(cString: $0) } ?? "error \(number)")"
     }
 }
 

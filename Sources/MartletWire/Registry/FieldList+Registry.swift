@@ -10,8 +10,16 @@ package struct AdministrationQuery: FieldList {
     package let duration: Duration?
     /// The text of an announcement.
     package let text: String?
+    /// The bound on the age of a room's messages, in milliseconds; nil for that of the relay.
+    package let maxAge: UInt64?
+    /// The bound on the number of a room's messages; nil for that of the relay.
+    package let maxCount: UInt64?
+    /// The bound on the bytes of a room's messages; nil for that of the relay.
+    package let maxByteCount: UInt64?
     /// The place at which the request continues, from the response to the previous one; nil at the beginning.
     package let next: UInt64?
+    /// The room behind or in which the request continues, from the response to the previous one; nil at the beginning.
+    package let nextRoom: RoomName?
     /// The maximum number of items or messages; nil for as many as a page has.
     package let limit: UInt16?
 
@@ -20,14 +28,19 @@ package struct AdministrationQuery: FieldList {
     /// - Precondition: `limit` is at least 1.
     package init(
         room: RoomName? = nil, account: AccountName? = nil, duration: Duration? = nil, text: String? = nil,
-        next: UInt64? = nil, limit: UInt16? = nil
+        maxAge: UInt64? = nil, maxCount: UInt64? = nil, maxByteCount: UInt64? = nil, next: UInt64? = nil,
+        nextRoom: RoomName? = nil, limit: UInt16? = nil
     ) {
         precondition(limit.map { (1...).contains($0) } ?? true, "limit is at least 1")
         self.room = room
         self.account = account
         self.duration = duration?.roundedDown(to: .seconds)
         self.text = text
+        self.maxAge = maxAge
+        self.maxCount = maxCount
+        self.maxByteCount = maxByteCount
         self.next = next
+        self.nextRoom = nextRoom
         self.limit = limit
     }
 
@@ -39,7 +52,11 @@ package struct AdministrationQuery: FieldList {
         var account: AccountName?
         var duration: Duration?
         var text: String?
+        var maxAge: UInt64?
+        var maxCount: UInt64?
+        var maxByteCount: UInt64?
         var next: UInt64?
+        var nextRoom: RoomName?
         var limit: UInt16?
         var reader = try TLVReader(wholeBody: body)
         while let field = try reader.next() {
@@ -48,7 +65,11 @@ package struct AdministrationQuery: FieldList {
             case .account: try account.fill(.account, field.name())
             case .duration: try duration.fill(.duration, field.duration(.seconds))
             case .text: try text.fill(.text, field.string(maxByteCount: .max))
+            case .maxAge: try maxAge.fill(.maxAge, field.uint64())
+            case .maxCount: try maxCount.fill(.maxCount, field.uint64())
+            case .maxByteCount: try maxByteCount.fill(.maxByteCount, field.uint64())
             case .next: try next.fill(.next, field.uint64())
+            case .nextRoom: try nextRoom.fill(.nextRoom, field.name())
             case .limit: try limit.fill(.limit, field.uint16().within(1...UInt16.max, .limit))
             default: try field.skip()
             }
@@ -57,7 +78,11 @@ package struct AdministrationQuery: FieldList {
         self.account = account
         self.duration = duration
         self.text = text
+        self.maxAge = maxAge
+        self.maxCount = maxCount
+        self.maxByteCount = maxByteCount
         self.next = next
+        self.nextRoom = nextRoom
         self.limit = limit
     }
 
@@ -67,7 +92,11 @@ package struct AdministrationQuery: FieldList {
         if let account { writer.append(.account, name: account) }
         if let duration { writer.append(.duration, duration: duration, .seconds) }
         if let text { writer.append(.text, string: text) }
+        if let maxAge { writer.append(.maxAge, uint64: maxAge) }
+        if let maxCount { writer.append(.maxCount, uint64: maxCount) }
+        if let maxByteCount { writer.append(.maxByteCount, uint64: maxByteCount) }
         if let next { writer.append(.next, uint64: next) }
+        if let nextRoom { writer.append(.nextRoom, name: nextRoom) }
         if let limit { writer.append(.limit, uint16: limit) }
     }
 }
@@ -86,20 +115,27 @@ package struct AdministrationPage: FieldList {
     package let messages: [[UInt8]]
     /// The number of rooms or messages that the step has changed.
     package let count: UInt32?
-    /// The place at which the next request continues; nil after the last page or step.
+    /// The place at which the next request continues; nil after the last page or step, unless there is a next room.
     package let next: UInt64?
+    /// The room behind or in which the next request continues; nil after the last page or step, unless there is a next
+    /// place.
+    package let nextRoom: RoomName?
 
     /// Creates the content.
     ///
     /// - Precondition: `items` has at most ``maxItemCount`` elements. `messages` has at most ``maxMessageCount``
     ///   elements.
-    package init(items: [[UInt8]] = [], messages: [[UInt8]] = [], count: UInt32? = nil, next: UInt64? = nil) {
+    package init(
+        items: [[UInt8]] = [], messages: [[UInt8]] = [], count: UInt32? = nil, next: UInt64? = nil,
+        nextRoom: RoomName? = nil
+    ) {
         precondition(items.count <= Self.maxItemCount, "items has at most maxItemCount elements")
         precondition(messages.count <= Self.maxMessageCount, "messages has at most maxMessageCount elements")
         self.items = items
         self.messages = messages
         self.count = count
         self.next = next
+        self.nextRoom = nextRoom
     }
 
     /// Creates the content from its fields.
@@ -110,6 +146,7 @@ package struct AdministrationPage: FieldList {
         var messages: [[UInt8]] = []
         var count: UInt32?
         var next: UInt64?
+        var nextRoom: RoomName?
         var reader = try TLVReader(wholeBody: body)
         while let field = try reader.next() {
             switch field.tag {
@@ -117,6 +154,7 @@ package struct AdministrationPage: FieldList {
             case .message: try messages.append(field.bytes(), limit: Self.maxMessageCount)
             case .count: try count.fill(.count, field.uint32())
             case .next: try next.fill(.next, field.uint64())
+            case .nextRoom: try nextRoom.fill(.nextRoom, field.name())
             default: try field.skip()
             }
         }
@@ -124,6 +162,7 @@ package struct AdministrationPage: FieldList {
         self.messages = messages
         self.count = count
         self.next = next
+        self.nextRoom = nextRoom
     }
 
     /// Appends the fields.
@@ -132,6 +171,7 @@ package struct AdministrationPage: FieldList {
         for item in messages { writer.append(.message, bytes: item) }
         if let count { writer.append(.count, uint32: count) }
         if let next { writer.append(.next, uint64: next) }
+        if let nextRoom { writer.append(.nextRoom, name: nextRoom) }
     }
 }
 
@@ -333,7 +373,7 @@ public struct AccountOverview: FieldList {
     }
 }
 
-/// A room in a relay's memory.
+/// A room of a relay.
 public struct RoomOverview: FieldList {
     /// The room.
     public let room: RoomName

@@ -274,6 +274,9 @@ extension Tag {
     /// u64, bytes of memory.
     @inlinable
     package static var memoryByteCount: Tag { Tag(rawValue: 0x00DE) }
+    /// UTF-8, 1 to 128 bytes, the room behind or in which a request continues.
+    @inlinable
+    package static var nextRoom: Tag { Tag(rawValue: 0x00DF) }
     /// Container of the limits.
     @inlinable
     package static var limits: Tag { Tag(rawValue: 0x0101) }
@@ -375,9 +378,9 @@ extension Tag {
         .deadline, .recipient, .status, .presence, .typing, .position, .length, .entry, .membership, .inviter,
         .changedAt, .readUpTo, .deliveredUpTo, .unread, .shortened, .hasMore, .reconnectSpread, .item, .next, .count,
         .address, .since, .roundTrip, .queuedByteCount, .linkCount, .connectionCount, .sessionCount, .memberCount,
-        .roomCount, .roleCount, .messageCount, .memoryByteCount, .limits, .resume, .content, .array, .object, .detail,
-        .text, .data, .name, .mediaType, .chunk, .target, .reaction, .removed, .event, .byteCount, .location, .digest,
-        .thumbnail, .null, .bool, .integer, .unsigned, .double, .key, .card, .cardStatus, .statusTime, .url,
+        .roomCount, .roleCount, .messageCount, .memoryByteCount, .nextRoom, .limits, .resume, .content, .array, .object,
+        .detail, .text, .data, .name, .mediaType, .chunk, .target, .reaction, .removed, .event, .byteCount, .location,
+        .digest, .thumbnail, .null, .bool, .integer, .unsigned, .double, .key, .card, .cardStatus, .statusTime, .url,
     ]
 }
 
@@ -476,6 +479,7 @@ extension Tag: CustomStringConvertible {
         case .roleCount: "roleCount"
         case .messageCount: "messageCount"
         case .memoryByteCount: "memoryByteCount"
+        case .nextRoom: "nextRoom"
         case .limits: "limits"
         case .resume: "resume"
         case .content: "content"

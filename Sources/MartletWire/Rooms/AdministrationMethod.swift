@@ -6,11 +6,11 @@ package enum AdministrationMethod: String, CaseIterable, Sendable {
     case links = "admin.links"
     /// A page of accounts with links.
     case accounts = "admin.accounts"
-    /// A page of rooms in memory.
+    /// A page of rooms.
     case rooms = "admin.rooms"
     /// The state of a room.
     case room = "admin.room"
-    /// Remove an account from a room.
+    /// Remove an account from a room, or end its links.
     case kick = "admin.kick"
     /// Remove an account from a room and refuse it there.
     case ban = "admin.ban"
@@ -26,7 +26,9 @@ package enum AdministrationMethod: String, CaseIterable, Sendable {
     case announce = "admin.announce"
     /// Drain the relay.
     case drain = "admin.drain"
-    /// Erase the messages of an account in a room.
+    /// Replace a room's own bounds of retention.
+    case retention = "admin.retention"
+    /// Erase the messages of an account in a room or in all rooms.
     case erase = "admin.erase"
     /// A page of a room's messages.
     case export = "admin.export"
@@ -44,6 +46,15 @@ package enum AdministrationMethod: String, CaseIterable, Sendable {
     /// Whether a method belongs to the administration of the relay.
     package static func includes(_ name: MethodName) -> Bool {
         name.text.utf8.starts(with: prefix.utf8)
+    }
+}
+
+extension AdministrationQuery {
+    /// The query at another place, with another limit.
+    package func at(next: UInt64?, nextRoom: RoomName?, limit: UInt16?) -> AdministrationQuery {
+        AdministrationQuery(
+            room: room, account: account, duration: duration, text: text, maxAge: maxAge, maxCount: maxCount,
+            maxByteCount: maxByteCount, next: next, nextRoom: nextRoom, limit: limit)
     }
 }
 

@@ -15,6 +15,13 @@ public struct RoomRetention: Hashable, Sendable {
         self.maxByteCount = maxByteCount
     }
 
+    /// The bounds, with those of others for bounds that do not exist.
+    package func completed(by others: RoomRetention) -> RoomRetention {
+        RoomRetention(
+            maxAge: maxAge ?? others.maxAge, maxCount: maxCount ?? others.maxCount,
+            maxByteCount: maxByteCount ?? others.maxByteCount)
+    }
+
     /// Creates the bounds in the content of the response to `head`.
     ///
     /// - Throws: `duplicateField`, `invalidValue`, `malformedTLV`, `tlvTooDeep`, `tooManyTLVs` or `unknownCriticalTag`.

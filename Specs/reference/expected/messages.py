@@ -343,6 +343,12 @@ def administration(file):
     asked("the mute of an account", "admin.mute", lobby, bob, (0x5C, u32(60)))
     asked("an announcement in all rooms", "admin.announce", (0x0201, b"at ten"))
     asked("a step of an erasure", "admin.erase", lobby, bob, (0xD1, u64(256)))
+    asked("a step of an erasure in all rooms", "admin.erase", bob, (0xD1, u64(256)), (0xDF, b"lobby"))
+    asked("the bounds of a room", "admin.retention", lobby, (0x64, u64(86400000)), (0x65, u64(100)),
+          (0x66, u64(1 << 20)))
+    asked("the removal of the bounds of a room", "admin.retention", lobby)
+    asked("the end of the links of an account", "admin.kick", bob)
+    asked("the next page of rooms", "admin.rooms", (0xDF, b"lobby"), (0x5F, u16(32)))
     link = (bob, (0x11, u64(7)), (0xD6, u64(512)), (0xD9, u32(1)))
     answered("a page of a link without a connection, and the place of the next page", item(*link), next_page)
     answered("the fields of a link with a connection", *link, (0x14, b"chat 1.0"), (0xD3, b"192.0.2.1:50000"),
@@ -360,6 +366,10 @@ def administration(file):
     answered("the state of a relay", (0xD4, u64(1 << 40)), (0xD8, u32(2)), (0xD7, u32(3)), (0xDB, u32(1)),
              (0xDD, u64(70)), (0xDE, u64(1 << 20)))
     answered("the result of a step", (0xD2, u32(32)), (0xD1, u64(288)))
+    answered("a page of rooms, and the room behind which the next page begins",
+             item(lobby, (0xDA, u32(0)), (0x59, u64(9)), (0x53, u64(7)), (0x54, u64(1)), (0xDE, u64(0))),
+             (0xDF, b"lobby"))
+    answered("the result of a step in a room of several", (0xD2, u32(32)), (0xD1, u64(288)), (0xDF, b"lobby"))
 
 
 def make():

@@ -155,4 +155,95 @@ enum StoreKind: CaseIterable {
             try await store.load(.lobby).progress
                 == [alice: AccountProgress(delivered: 5, read: 4), bob: AccountProgress(delivered: 1)])
     }
+
+    //
+    @Test(arguments: Kind.allCases)
+    func `a list of rooms -> pages in the order of names, of all or of those of an account`(kind: Kind)
+        async throws
+    {
+        let store = try await store(kind)
+        let names = ["a", "B", "b", "é", "c", "aa"].map { RoomName($0)! }
+        for name in names {
+            _ = try await store.load(name)
+            _ = try await store.append(entries(1...2, of: name == "b" ? "bob" : "alice"), to: name)
+        }
+        func pages(_ limit: Int, of publisher: AccountName? = nil) async throws -> [[RoomName]] {
+            var pages: [[RoomName]] = []
+            var read = RoomListRead(limit: limit, publisher: publisher)
+            repeat {
+                let page = try await store.call { [read] in .listRooms(read, $0) }
+                pages.append(page.rooms.map(\.name))
+                #expect(page.rooms.allSatisfy { $0.lastOffset == 2 && $0.firstOffset == 1 })
+                read.after = page.next
+            } while read.after != nil
+            return pages
+        }
+        let sorted = ["B", "a", "aa", "b", "c", "é"].map { RoomName($0)! }
+        #expect(try await pages(4) == [Array(sorted[..<4]), Array(sorted[4...])])
+        #expect(try await pages(6) == [sorted])
+        #expect(try await pages(1).filter { !$0.isEmpty } == sorted.map { [$0] })
+        #expect(try await pages(2, of: "bob").flatMap { $0 } == ["b"])
+        #expect(try await pages(2, of: "eve").flatMap { $0 } == [])
+        let log = try await store.load("aa").log
+        let page = try await store.call { .listRooms(RoomListRead(after: "a", limit: 1), $0) }
+        #expect(page.rooms.map(\.log) == [log] && page.next == "aa")
+    }
+
+    //
+    @Test(arguments: Kind.allCases)
+    func `more than 1,024 rooms without an account -> a page without rooms, and the place of the next`(kind: Kind)
+        async throws
+    {
+        let store = try await store(kind)
+        for number in 0..<1030 { _ = try await store.load(RoomName("\(10_000 + number)")!) }
+        let first = try await store.call { .listRooms(RoomListRead(limit: 1, publisher: "bob"), $0) }
+        #expect(first.rooms.isEmpty && first.next == "11023")
+        let rest = try await store.call { .listRooms(RoomListRead(after: first.next, limit: 1, publisher: "bob"), $0) }
+        #expect(rest.rooms.isEmpty && rest.next == nil)
+    }
+
+    //
+    @Test(arguments: Kind.allCases)
+    func `bounds of a room -> in each snapshot and in effect; none -> those of the store`(kind: Kind)
+        async throws
+    {
+        let store = try await bounded(kind)
+        _ = try await store.load(.attic)
+        func save(_ bounds: RoomRetention) async throws {
+            try await store.call { .saveRetention(bounds, of: .lobby, $0) }
+        }
+        try await save(RoomRetention(maxCount: 20))
+        #expect(try await store.load(.lobby).retention == RoomRetention(maxCount: 20))
+        #expect(try await store.load(.attic).retention == RoomRetention())
+        for offset in 1...30 as ClosedRange<UInt64> {
+            _ = try await store.append(entries(offset...offset), to: .lobby)
+            _ = try await store.append(entries(offset...offset), to: .attic)
+        }
+        #expect(try await store.load(.lobby).firstOffset == 11)
+        #expect(try await store.load(.attic).firstOffset == 21)
+        try await save(RoomRetention(maxByteCount: 25))
+        #expect(try await store.load(.lobby).retention == RoomRetention(maxByteCount: 25))
+        // The store on disk removes a bounded number of batches with an append.
+        for offset in 31...33 as ClosedRange<UInt64> {
+            _ = try await store.append(entries(offset...offset), to: .lobby)
+        }
+        #expect(try await store.load(.lobby).firstOffset >= 31)
+        try await save(RoomRetention())
+        #expect(try await store.load(.lobby).retention == RoomRetention())
+        for offset in 34...50 as ClosedRange<UInt64> {
+            _ = try await store.append(entries(offset...offset), to: .lobby)
+        }
+        #expect(try await store.load(.lobby).firstOffset == 41)
+    }
+
+    /// A store that keeps ten messages of each room.
+    private func bounded(_ kind: Kind) async throws -> any RoomStore {
+        switch kind {
+        case .memory: return InMemoryStore(maxMessagesPerRoom: 10)
+        case .sqlite:
+            var retention = StoreRetention()
+            retention.maxMessagesPerRoom = 10
+            return try await SQLiteStore(at: folder.path, retention: retention)
+        }
+    }
 }

@@ -256,6 +256,140 @@ import Testing
         #expect(records.map(\.code) == [nil, nil, nil, nil, nil, nil, .refused])
     }
 
+    //
+    @Test(arguments: [1, 3])
+    func `kick without a room → the links of the account end, and it may sign in again`(loopCount: Int) async throws {
+        try await withRelay(Self.engine, loopCount: loopCount, policy: try Self.policy) { relay, port in
+            let bob = try await member("bob", at: port)
+            let alice = try await member("alice", at: port)
+            let root = try await WirePeer.administrator("root", at: port)
+            #expect(try await root.administer(.kick, AdministrationQuery(account: "bob")).status == .none)
+            #expect(try await bob.finalNotice()?.code == .serverBusy)
+            #expect(await relay.overview.linkCount == 2)
+            let again = try await member("bob", at: port)
+            try await again.publish("back", counter: 1)
+            #expect(try await alice.expect(Message.self).text == "back")
+        }
+    }
+
+    //
+    @Test func `kick from a room that nobody has used → refused with a reason, with roles or without`() async throws {
+        for engine in [Self.engine, RoleMatrix.configuration(.withoutTimeouts)] {
+            try await withRelay(engine, policy: try Self.policy) { _, port in
+                let alice = try await member("alice", at: port)
+                let root = try await WirePeer.administrator("root", at: port)
+                let answer = try await root.administer(.kick, AdministrationQuery(room: "none", account: "bob"))
+                #expect(answer.status == .refused)
+                #expect(answer.reason == "no such room: no account has created it")
+                let lobby = AdministrationQuery(room: "lobby", account: "bob")
+                #expect(try await root.administer(.kick, lobby).status == .none)
+                withExtendedLifetime(alice) {}
+            }
+        }
+    }
+
+    //
+    @Test(arguments: [1, 3])
+    func `rooms → also those that are only in the store, in the order of their names`(loopCount: Int) async throws {
+        let store = InMemoryStore()
+        let entry = LogEntry.text("old", counter: 1, by: "bob")
+        for number in 0..<40 {
+            _ = store.load(RoomName("room \(number)")!)
+            try store.append([entry], to: RoomName("room \(number)")!)
+        }
+        try await withRelay(Self.engine, loopCount: loopCount, store: store, policy: try Self.policy) { relay, port in
+            let bob = try await member("bob", "room 7", at: port)
+            try await bob.publish("new", counter: 2)
+            let root = try await WirePeer.administrator("root", at: port)
+            for limit in [nil, 7] as [UInt16?] {
+                let rooms = try await root.list(.rooms, limit: limit) { try RoomOverview(parsing: $0.rawBytes) }
+                #expect(rooms.map(\.room) == (0..<40).map { RoomName("room \($0)")! }.sorted())
+                #expect(rooms.allSatisfy { $0.head == ($0.room == "room 7" ? 2 : 1) && $0.first == 1 && $0.log != nil })
+                #expect(rooms.filter { $0.memberCount == 1 && $0.memoryByteCount > 0 }.map(\.room) == ["room 7"])
+            }
+            #expect(await relay.overview.roomCount == 1)
+        }
+    }
+
+    // MARK: Retention
+
+    //
+    @Test func `retention → bounds of the room in place of those of the relay; none → those again`()
+        async throws
+    {
+        let log = EventLog()
+        var bounds = InMemoryStore.Bounds()
+        bounds.maxMessagesPerRoom = 4
+        let store = InMemoryStore(bounds: bounds)
+        try await withRelay(Self.engine, store: store, policy: try Self.policy, onEvent: log.note) { _, port in
+            let bob = try await member("bob", at: port)
+            let root = try await WirePeer.administrator("root", at: port)
+            func retention() async throws -> RoomRetention {
+                let content = try await root.content(.room, AdministrationQuery(room: "lobby"))
+                let room = try RoomOverview(parsing: content.rawBytes)
+                await bob.send(
+                    Request(
+                        correlation: 1, method: RelayMethod.head.name, deadline: .seconds(60), recipient: nil,
+                        sender: nil, content: nil), on: .first)
+                let head = try await bob.next(Response.self).content ?? []
+                let shown = RoomRetention(
+                    maxAge: room.maxAge, maxCount: room.maxCount, maxByteCount: room.maxByteCount)
+                #expect(try RoomRetention(parsing: head) == shown)
+                return shown
+            }
+            let ofStore = store.retention
+            #expect(try await retention() == ofStore)
+            for (count, kept) in [(2, 2), (8, 6), (nil, 4)] as [(UInt64?, UInt64)] {
+                let query = AdministrationQuery(room: "lobby", maxAge: count.map { $0 << 40 }, maxCount: count)
+                #expect(try await root.administer(.retention, query).status == .none)
+                #expect(try await retention().maxCount == count ?? 4)
+                #expect(try await retention().maxAge == count.map { $0 << 40 })
+                #expect(try await retention().maxByteCount == ofStore.maxByteCount)
+                let before = store.load("lobby").lastOffset
+                for number in 1...4 { try await bob.publish("text", counter: before + UInt64(number)) }
+                let snapshot = store.load("lobby")
+                #expect(snapshot.lastOffset + 1 - snapshot.firstOffset == kept)
+            }
+            for invalid in [
+                AdministrationQuery(room: "lobby", maxAge: 0), AdministrationQuery(room: "lobby", maxCount: 0),
+                AdministrationQuery(room: "lobby", maxByteCount: 0),
+            ] { #expect(try await root.administer(.retention, invalid).status == .invalidValue) }
+            #expect(try await root.administer(.retention).status == .missingField)
+        }
+        let records = log.all.compactMap { AuditRecord($0) }.filter { $0.method?.text == "admin.retention" }
+        #expect(records.filter { $0.code == nil && $0.room == "lobby" }.count == 3)
+    }
+
+    //
+    @Test func `bounds of a room → they hold at the next start with the store`() async throws {
+        let store = InMemoryStore()
+        let bounds = RoomRetention(maxCount: 3)
+        try await withRelay(Self.engine, store: store, policy: try Self.policy) { relay, _ in
+            try await relay.setRetention(bounds, of: "lobby")
+        }
+        try await withRelay(Self.engine, store: store, policy: try Self.policy) { relay, _ in
+            #expect(try await relay.overview(of: "lobby").maxCount == 3)
+            try await relay.setRetention(RoomRetention(), of: "lobby")
+            #expect(try await relay.overview(of: "lobby").maxCount == 10_000)
+        }
+    }
+
+    //
+    @Test func `a store without a list of rooms and bounds of rooms → the rooms in memory; unknownMethod`() async throws
+    {
+        try await withRelay(Self.engine, store: PlainStore(), policy: try Self.policy) { _, port in
+            let bob = try await member("bob", at: port)
+            try await bob.publish("one", counter: 1)
+            let root = try await WirePeer.administrator("root", at: port)
+            let rooms = try await root.list(.rooms) { try RoomOverview(parsing: $0.rawBytes) }
+            #expect(rooms.map(\.room) == ["lobby"] && rooms[0].head == 1)
+            let erase = try await root.administer(.erase, AdministrationQuery(account: "bob"))
+            #expect(erase.status == .unknownMethod && erase.reason == "the store of the relay does not support it")
+            let retention = AdministrationQuery(room: "lobby", maxCount: 1)
+            #expect(try await root.administer(.retention, retention).status == .unknownMethod)
+        }
+    }
+
     //
     @Test func `revoke → the links of the account end with revoked`() async throws {
         try await withRelay(Self.engine, policy: try Self.policy) { _, port in
@@ -350,6 +484,96 @@ import Testing
         let records = log.all.compactMap { AuditRecord($0) }.filter { $0.method?.text == "admin.erase" }
         #expect(!records.isEmpty && records.allSatisfy { $0.target == "bob" && $0.room == "lobby" && $0.code == nil })
         #expect(!log.all.contains { AuditRecord($0)?.event == .roomOperation })
+    }
+
+    //
+    @Test(arguments: [1, 3])
+    func `erase without a room → the messages in all rooms of the store; a repetition erases nothing`(
+        loopCount: Int
+    ) async throws {
+        let log = EventLog()
+        let store = InMemoryStore()
+        for number in 0..<5 {
+            let room = RoomName("old \(number)")!
+            _ = store.load(room)
+            let author: AccountName = number == 2 ? "alice" : "bob"
+            try store.append([LogEntry.text("old", counter: 1, by: author)], to: room)
+        }
+        try await withRelay(
+            Self.engine, loopCount: loopCount, store: store, policy: try Self.policy, onEvent: log.note
+        ) { relay, port in
+            let bob = try await member("bob", at: port)
+            for number in 1...40 { try await bob.publish("secret \(number)", counter: UInt64(number)) }
+            // The relay stops after some steps of another series.
+            let first = try await relay.eraseMessages(of: "bob")
+            #expect(first.count == 32 && first.next == RelayPlace(rawValue: 32, room: "lobby"))
+            let root = try await WirePeer.administrator("root", at: port)
+            #expect(
+                try await root.erase("bob") == ["lobby": 8, "old 0": 1, "old 1": 1, "old 3": 1, "old 4": 1])
+            #expect(try await root.erase("bob") == [:])
+            #expect(try await root.export("old 2").map(\.text) == ["old"])
+            #expect(try await root.export("old 0").map(\.kind) == [.erased, .delete])
+            // The counters of its devices remain, so that a message that is sent again is not published again.
+            #expect(store.load("old 0").devices.keys.contains { $0.account == "bob" })
+        }
+        let records = log.all.compactMap { AuditRecord($0) }.filter { $0.method?.text == "admin.erase" }
+        #expect(records.allSatisfy { $0.target == "bob" && $0.code == nil })
+        #expect(Set(records.compactMap(\.room)).isSuperset(of: ["lobby", "old 0", "old 4"]))
+        // The last step of a series is behind the last room.
+        #expect(records.last?.room == "old 4")
+    }
+
+    // R-197, Specs/hostile.md row 120
+    @Test func `more rooms than a step visits, without messages of the account → steps without a count`() async throws {
+        let store = InMemoryStore()
+        for number in 0..<1100 { _ = store.load(RoomName("room \(10_000 + number)")!) }
+        try await withRelay(Self.engine, store: store, policy: try Self.policy) { relay, _ in
+            let first = try await relay.eraseMessages(of: "bob")
+            #expect(first == RelayStep(count: 0, next: RelayPlace(rawValue: 0, room: "room 11023")))
+            #expect(try await relay.eraseMessages(of: "bob", from: first.next) == RelayStep(count: 0, next: nil))
+        }
+    }
+
+    // R-199, Specs/hostile.md row 121
+    @Test(arguments: [false, true])
+    func `erase → the attachments of the account are removed, unless messages of others name them`(isInOneRoom: Bool)
+        async throws
+    {
+        let attachments = InMemoryAttachmentStore()
+        func upload(_ content: [UInt8], _ room: String = "lobby", by account: String = "bob") async throws
+            -> AttachmentKey
+        {
+            let key = attachmentKey(content, room: room, account: account)
+            _ = try await attachments.begin(key, byteCount: UInt64(content.count), mediaType: nil)
+            _ = try await attachments.write([content], at: 0, of: key)
+            return key
+        }
+        let (own, shared) = (try await upload([1, 2]), try await upload([3, 4]))
+        let (others, elsewhere) = (try await upload([5], by: "alice"), try await upload([1, 2], "attic"))
+        let store = InMemoryStore()
+        for room in ["lobby", "attic"] as [RoomName] { _ = store.load(room) }
+        try store.append(
+            [
+                try LogEntry.attachment(own.digest, counter: 1, by: "bob"),
+                try LogEntry.attachment(shared.digest, counter: 2, by: "bob", at: 2),
+                try LogEntry.attachment(shared.digest, counter: 1, by: "alice", at: 3),
+            ], to: "lobby")
+        try store.append([try LogEntry.attachment(elsewhere.digest, counter: 1, by: "bob")], to: "attic")
+        try await withRelay(Self.engine, store: store, attachments: attachments, policy: try Self.policy) { _, port in
+            let root = try await WirePeer.administrator("root", at: port)
+            if isInOneRoom {
+                _ = try await root.erase("bob", in: "lobby")
+            } else {
+                #expect(try await root.erase("bob") == ["attic": 1, "lobby": 2])
+            }
+        }
+        func isKept(_ key: AttachmentKey) async -> Bool {
+            (try? await attachments.info(key.digest, in: key.room)) != nil
+        }
+        #expect(await !isKept(own))
+        #expect(await isKept(shared))
+        #expect(await isKept(others))
+        #expect(await isKept(elsewhere) == isInOneRoom)
     }
 
     //
@@ -448,15 +672,29 @@ extension WirePeer {
         _ method: AdministrationMethod, limit: UInt16? = nil, _ parse: ([UInt8]) throws -> Item
     ) async throws -> [Item] {
         var items: [Item] = []
-        var next: UInt64?
+        var query = AdministrationQuery(limit: limit)
         repeat {
-            let content = try await content(method, AdministrationQuery(next: next, limit: limit))
+            let content = try await content(method, query)
             let page = try AdministrationPage(parsing: content.rawBytes)
             #expect(page.items.count <= Int(min(limit ?? 32, 32)))
             for item in page.items { items.append(try parse(item)) }
-            next = page.next
-        } while next != nil
+            query = query.at(next: page.next, nextRoom: page.nextRoom, limit: query.limit)
+        } while query.next != nil || query.nextRoom != nil
         return items
+    }
+
+    /// Erases all messages of an account in all rooms, and returns the number of each room.
+    func erase(_ account: AccountName) async throws -> [RoomName: Int] {
+        var counts: [RoomName: Int] = [:]
+        var query = AdministrationQuery(account: account)
+        repeat {
+            let content = try await content(.erase, query)
+            let page = try AdministrationPage(parsing: content.rawBytes)
+            let room = page.nextRoom ?? query.nextRoom
+            if let room, let count = page.count, count > 0 { counts[room, default: 0] += Int(count) }
+            query = query.at(next: page.next, nextRoom: page.nextRoom, limit: query.limit)
+        } while query.next != nil || query.nextRoom != nil
+        return counts
     }
 
     /// Erases all messages of an account, and returns the number of each step.

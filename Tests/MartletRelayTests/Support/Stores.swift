@@ -85,6 +85,13 @@ final class CountingStore: RoomStore {
     }
 }
 
+/// A store of membership records without a list of rooms and without bounds of rooms.
+final class PlainStore: RoomStore {
+    private let inner = InMemoryStore()
+    var features: RoomStoreFeatures { .memberships }
+    func perform(_ calls: [RoomStoreCall]) { inner.perform(calls) }
+}
+
 /// A store that reports the rooms that are touched.
 final class TouchedStore: AsyncRoomStore {
     private let inner = InMemoryStore()

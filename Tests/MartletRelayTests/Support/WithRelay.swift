@@ -25,7 +25,7 @@ func withRelay(
     loopCount: Int = 1, proxies: [IPNetwork] = [],
     webSockets: WebSocketOptions? = WebSocketOptions(),
     connection: TCPOptions = TCPOptions(), touchInterval: Duration = .seconds(3600),
-    store: any RoomStore = InMemoryStore(),
+    store: any RoomStore = InMemoryStore(), attachments: (any AttachmentStore)? = nil,
     authenticator: any Authenticator = .allowAll, policy: any RoomPolicy = .allowAll,
     requestHandler: (any RequestHandler)? = nil, onUndelivered: (any UndeliveredHandler)? = nil,
     disk: DiskSpace? = nil, onEvent: @escaping @Sendable (RelayEvent) -> Void = { _ in },
@@ -43,7 +43,7 @@ func withRelay(
     configuration.disk = disk
     let relay = Relay(
         configuration: configuration, store: store, authenticator: authenticator, policy: policy,
-        requestHandler: requestHandler, onUndelivered: onUndelivered, onEvent: onEvent)
+        requestHandler: requestHandler, attachments: attachments, onUndelivered: onUndelivered, onEvent: onEvent)
     let port = try relay.start()[0].port
     do {
         try await body(relay, port)

@@ -302,7 +302,7 @@ struct SQLiteOutboxTests {
             """
             ALTER TABLE message DROP COLUMN in_flight_at; ALTER TABLE message DROP COLUMN device;
             ALTER TABLE message DROP COLUMN file;
-            ALTER TABLE cursor DROP COLUMN used; DROP TABLE owner;
+            ALTER TABLE cursor DROP COLUMN used; DROP TABLE owner; DROP TABLE points;
             PRAGMA user_version=1
             """)
         let next = SQLiteOutbox(path: path)
@@ -310,6 +310,29 @@ struct SQLiteOutboxTests {
         #expect(since > 7)
         let other = AccountName("other")
         await #expect(throws: MartletError.outboxOfAnotherAccount("alice")) { try await next.claim(for: other) }
+        await next.close()
+    }
+
+    // C-115
+    @Test func `batches of points → the latest content of each after a restart, in the order of their IDs`()
+        async throws
+    {
+        let (outbox, entries) = try await opened()
+        func points(_ id: UInt64, _ count: Int) -> OutboxPoints {
+            OutboxPoints(id: id, content: [UInt8](repeating: UInt8(id), count: count), count: count)
+        }
+        try await outbox.commit(entries.transaction { $0.keptPoints = [points(10, 1), points(9, 2), points(11, 3)] })
+        try await outbox.commit(
+            entries.transaction {
+                $0.keptPoints = [points(10, 4), points(12, 5)]
+                $0.removedPoints = [11, 12, 99]
+            })
+        await outbox.close()
+        let next = SQLiteOutbox(path: path)
+        #expect(try await next.open().points == [points(9, 2), points(10, 4)])
+        await next.close()
+        try Database(path: path).execute("DROP TABLE points; PRAGMA user_version=5")
+        #expect(try await next.open().points.isEmpty)
         await next.close()
     }
 

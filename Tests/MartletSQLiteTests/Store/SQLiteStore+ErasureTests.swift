@@ -152,7 +152,7 @@ import Testing
         var faults: [String] = []
         try StoreContents(path: folder.storePath).check { faults.append($0) }
         #expect(faults == ["\(StoreError.damaged(.lobby, offset: 4))"])
-        try old.execute("DROP TABLE edits; PRAGMA user_version=4")
+        try old.execute("DROP TABLE edits; DROP TABLE retention; PRAGMA user_version=4")
         try StoreContents(path: folder.storePath).check { Issue.record("\($0)") }
         _ = try folder.store()
         #expect(try editOffsets() == [1, 2, 4])

@@ -131,6 +131,94 @@ import Testing
         await store.close()
     }
 
+    //
+    @Test func `bounds of a room -> after a restart, for the pass of the retention, and beyond the end of its log`()
+        async throws
+    {
+        let day: UInt64 = 24 * 3600 * 1000
+        let wall = Guarded(100 * day)
+        let start = ContinuousClock.now
+        var store = try await SQLiteStore(at: folder.path, wallClock: { wall.withLock { $0 } })
+        for room in [RoomName.lobby, .attic] {
+            _ = try await store.load(room)
+            _ = try await store.append(entries(1...3, at: 100 * day), to: room)
+        }
+        let bounds = RoomRetention(maxAge: 5 * day, maxCount: 7, maxByteCount: .max)
+        try await store.saveRetention(bounds, of: .lobby)
+        await store.close()
+        store = try await SQLiteStore(at: folder.path, wallClock: { wall.withLock { $0 } })
+        let kept = RoomRetention(maxAge: 5 * day, maxCount: 7, maxByteCount: UInt64(Int64.max))
+        #expect(try await store.load(.lobby).retention == kept)
+        for passed in [4, 6] as [UInt64] {
+            wall.withLock { $0 = (100 + passed) * day }
+            await store.removeOld(steady: start + .seconds(Int64(passed) * 24 * 3600))
+            let isKept = passed < 5
+            #expect(try await store.read(.all, of: .lobby).offsets == (isKept ? [1, 2, 3] : []))
+            #expect(try await store.read(.all, of: .attic).offsets == [1, 2, 3])
+        }
+        wall.withLock { $0 = 200 * day }
+        await store.removeOld(steady: start + .seconds(100 * 24 * 3600))
+        #expect(try await store.load(.lobby).lastOffset == 0)
+        #expect(try await store.load(.lobby).retention == kept)
+        await store.close()
+    }
+
+    // R-196, Specs/hostile.md row 122
+    @Test func `row 122, a room with looser bounds -> the bound on the bytes of all rooms holds`() async throws {
+        var retention = StoreRetention()
+        (retention.maxMessagesPerRoom, retention.maxByteCount) = (5, 100)
+        let store = try await SQLiteStore(at: folder.path, retention: retention)
+        _ = try await store.load(.lobby)
+        try await store.saveRetention(RoomRetention(maxCount: 1000), of: .lobby)
+        for offset in 1...30 as ClosedRange<UInt64> {
+            _ = try await store.append(entries(offset...offset), to: .lobby)
+        }
+        #expect(try await store.load(.lobby).firstOffset == 1)
+        await store.removeOld(steady: .now)
+        #expect(try await store.load(.lobby).firstOffset == 21)
+        await store.close()
+    }
+
+    //
+    @Test func `bounds that are not positive -> the room is refused, and the pass goes on`() async throws {
+        let store = try await SQLiteStore(at: folder.path)
+        for room in [RoomName.lobby, .attic] { _ = try await store.load(room) }
+        try await store.saveRetention(RoomRetention(maxCount: 1), of: .lobby)
+        try await store.writer.perform { try $0.database.execute("UPDATE retention SET max_count = 0") }
+        await #expect(throws: StoreError.damaged(.lobby, offset: 0)) { try await store.load(.lobby) }
+        await store.removeOld(steady: .now)
+        #expect(try await store.load(.attic).lastOffset == 0)
+        var faults: [String] = []
+        try StoreContents(path: folder.storePath).check { faults.append($0) }
+        #expect(faults.count == 2 && faults[0] == "\(StoreError.damaged(.lobby, offset: 0))")
+        await store.close()
+    }
+
+    //
+    @Test func `a file of version 5 -> migrated, and rooms have no bounds; exports and copies have them`() throws {
+        do {
+            let store = try folder.store()
+            _ = try store.load(.lobby)
+        }
+        let old = try Database(path: folder.storePath)
+        try old.execute("DROP TABLE retention; PRAGMA user_version=5")
+        try StoreContents(path: folder.storePath).forEachRetention { _ in Issue.record("no bounds exist") }
+        let store = try folder.store()
+        #expect(try store.load(.lobby).retention == RoomRetention())
+        try store.saveRetention(RoomRetention(maxAge: 9), of: .lobby)
+        #expect(try old.schemaVersion() == 6)
+        let copy = try StoreImport(path: folder.file("copy"), isBranching: true)
+        try StoreContents(path: folder.storePath).forEachRecord { try copy.add($0) }
+        try copy.endRoom()
+        var found: [StoreRecord] = []
+        try StoreContents(path: folder.file("copy")).forEachRetention { found.append($0) }
+        guard case .retention(.lobby, RoomRetention(maxAge: 9))? = found.first else {
+            Issue.record("\(found)")
+            return
+        }
+        #expect(found.count == 1)
+    }
+
     @Test func `a directory that does not exist -> created; a path without a parent -> cannotOpen`() async throws {
         let store: any RoomStore = try await .sqlite(at: folder.file("new"))
         #expect(try await store.load(.lobby).lastOffset == 0)

@@ -16,14 +16,15 @@ extension RelayConfiguration {
 
 /// Runs a relay on a free port while `body` runs. The argument of `body` is its address.
 func withRelay(
-    attachments: (any AttachmentStore)? = nil, _ body: (String) async throws -> Void
+    attachments: (any AttachmentStore)? = nil, telemetry: (any TelemetrySink)? = nil,
+    _ body: (String) async throws -> Void
 ) async throws {
     var configuration = try Relay.Configuration(port: 0)
     configuration.engine = .patient
     configuration.limits = .unlimited
     let relay = Relay(
         configuration: configuration, store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll,
-        attachments: attachments)
+        telemetry: telemetry, attachments: attachments)
     let address = try relay.start()[0]
     do { try await body("martlet://\(address)") } catch {
         await relay.shutdown()
@@ -40,10 +41,12 @@ let nowhere = "martlet://127.0.0.1:1"
 @discardableResult
 func withClient<Result>(
     _ account: String, at relay: String, outbox path: String, options: SQLiteOutbox.Options = .init(),
-    _ body: (Client) async throws -> Result
+    telemetry: Telemetry.Configuration? = nil, _ body: (Client) async throws -> Result
 ) async throws -> Result {
     var configuration = Client.Configuration()
-    configuration.flushTimeout = relay == nowhere ? .zero : .seconds(3600)
+    // Points are stored at the end, for which the client waits.
+    configuration.flushTimeout = relay == nowhere && telemetry == nil ? .zero : .seconds(3600)
+    configuration.telemetry = telemetry
     let outbox = SQLiteOutbox(path: path, options: options)
     let client = try Client(to: relay, as: .anonymous(account), outbox: outbox, configuration: configuration)
     do {

@@ -7,10 +7,10 @@ import Testing
 struct CardBoardItemsTests {
     private let log = LogID(rawValue: 1)
 
-    private func message(_ offset: UInt64, _ content: MessageContent) -> RoomItem {
+    private func message(_ offset: UInt64, _ content: MessageContent, by account: AccountName = "ada") -> RoomItem {
         .message(
             RoomMessage(
-                id: MessageID(sender: "ada", device: DeviceID(rawValue: 7), counter: offset),
+                id: MessageID(sender: account, device: DeviceID(rawValue: 7), counter: offset),
                 at: RoomCursor(log: log, offset: offset), content: content, acceptedAt: 1000))
     }
 
@@ -27,6 +27,21 @@ struct CardBoardItemsTests {
         #expect(board.apply(.gap(4...6)).isEmpty)
         _ = board.apply(try card("b", 7))
         #expect(board.cards.map(\.card.id.text) == ["b", "a"])
+    }
+
+    // M-9, M-43
+    @Test func `a deletion by another account → the card is removed if the account is a moderator`() throws {
+        let target = MessageReference(MessageID(sender: "ada", device: DeviceID(rawValue: 7), counter: 1), offset: 1)
+        let deletion = try MessageBody.delete(target).content
+        for account in ["server", "eve"] as [AccountName] {
+            var board = CardBoard()
+            _ = board.apply(try card("a", 1))
+            let changes = board.apply(message(2, deletion, by: account)) { $0 == "server" }
+            #expect(changes.count == (account == "server" ? 1 : 0) && board.cards.count == 1 - changes.count)
+            var strict = CardBoard()
+            _ = strict.apply(try card("a", 1))
+            #expect(strict.apply(message(2, deletion, by: account)).isEmpty)
+        }
     }
 
     //

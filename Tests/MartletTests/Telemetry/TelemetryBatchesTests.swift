@@ -28,6 +28,12 @@ private final class Script {
 
     func flush() { batches.flush() }
 
+    func restore(_ points: [OutboxPoints]) { batches.restore(points) }
+
+    func keep(at seconds: Double) { batches.keep(now: .zero + .seconds(seconds)) }
+
+    func takeChanges() -> TelemetryBatches.Changes { batches.takeChanges() }
+
     func makeTime(wallClock: UInt64) -> Int64 { batches.makeTime(wallClock: wallClock) }
 
     /// The numbers of the points of the batch that is due.
@@ -142,6 +148,115 @@ private final class Script {
         #expect(batches.counts == counts(recorded: 5, dropped: [.cardinality: 1], pending: 4))
         batches.record(TelemetryPoint("m", fields: [], time: 0), at: 0)
         #expect(batches.counts.dropped[.invalid] == 1)
+    }
+
+    private func numbers(_ points: [OutboxPoints]) throws -> [[Int64]] {
+        try points.map { try TelemetryBatch(parsing: $0.content).points.map(\.time) }
+    }
+
+    // C-115
+    @Test func `points that are due while the client is offline → kept in a batch that grows, and sent as kept`() throws
+    {
+        let batches = Script()
+        batches.record(point(1), at: 0)
+        batches.keep(at: 9)
+        #expect(batches.takeChanges().isEmpty)
+        batches.keep(at: 10)
+        let first = batches.takeChanges()
+        #expect(try numbers(first.kept) == [[1]] && first.kept[0].count == 1 && first.removed.isEmpty)
+        batches.record(point(2), at: 11)
+        batches.keep(at: 20)
+        #expect(batches.takeChanges().isEmpty)
+        batches.keep(at: 21)
+        let second = batches.takeChanges()
+        #expect(try numbers(second.kept) == [[1, 2]] && second.kept[0].id == first.kept[0].id)
+        for number in 3..<60 { batches.record(point(number), at: 22) }
+        batches.keep(at: 22)
+        let full = batches.takeChanges()
+        #expect(full.kept.count > 1 && Set(full.kept.map(\.id)).count == full.kept.count)
+        #expect(full.kept.allSatisfy { $0.content.count <= TelemetryBatch.maxPointByteCount + 12 })
+        #expect(batches.counts.pending == 59 && !batches.isSettled && batches.deadline == .zero)
+        var sent: [[UInt8]] = []
+        for batch in full.kept {
+            sent.append(try #require(batches.takeBatch(at: 23)))
+            batches.answered(.accepted, at: 23)
+            #expect(batches.takeChanges() == .init(kept: [], removed: [batch.id]))
+        }
+        #expect(sent == full.kept.map(\.content))
+        #expect(batches.counts.accepted == UInt64(full.kept.reduce(0) { $0 + $1.count }))
+    }
+
+    // C-115
+    @Test func `a batch that was sent online and accepted → no change of the outbox`() {
+        let batches = Script()
+        batches.record(point(1), at: 0)
+        _ = batches.takeBatch(at: 10)
+        batches.answered(.accepted, at: 10)
+        #expect(batches.takeChanges().isEmpty)
+    }
+
+    // C-115
+    @Test func `a batch without an answer → kept, not extended, and removed when it is taken or rejected`() throws {
+        for answer in [TelemetryBatches.Answer.accepted, .rejected, .declined] {
+            let batches = Script()
+            batches.record(point(1), at: 0)
+            let content = batches.takeBatch(at: 10)
+            batches.record(point(2), at: 10)
+            batches.keep(at: 20)
+            let kept = batches.takeChanges().kept
+            #expect(try numbers(kept) == [[1], [2]] && kept[0].content == content)
+            batches.answered(.failed(retryAfter: nil), at: 20)
+            batches.keep(at: 20)
+            #expect(batches.takeChanges().isEmpty)
+            #expect(batches.takeBatch(at: 30) == content)
+            batches.answered(answer, at: 30)
+            #expect(batches.takeChanges().removed == Array(kept.map(\.id)[..<(answer == .declined ? 2 : 1)]))
+        }
+    }
+
+    // C-115
+    @Test func `batches of an earlier client → sent first and unchanged; new ones have higher IDs`() throws {
+        let earlier = Script(agent: "app/1")
+        for number in 0..<3 {
+            earlier.record(point(number), at: Double(number))
+            _ = earlier.takeBatch(at: 100)
+            earlier.keep(at: 100)
+        }
+        let kept = earlier.takeChanges().kept
+        #expect(try numbers(kept) == [[0], [1, 2]])
+        let batches = Script(agent: "app/2")
+        batches.record(point(3), at: 0)
+        batches.restore(kept)
+        #expect(batches.counts == counts(recorded: 1, pending: 4))
+        batches.keep(at: 10)
+        let added = batches.takeChanges().kept
+        #expect(try numbers(added) == [[3]] && added[0].id > kept[1].id)
+        for content in kept.map(\.content) + added.map(\.content) {
+            #expect(batches.takeBatch(at: 10) == content)
+            batches.answered(.accepted, at: 10)
+        }
+        #expect(batches.isSettled && batches.counts == counts(recorded: 1, accepted: 4))
+    }
+
+    // C-115, Specs/hostile.md row 123
+    @Test
+    func `kept batches beyond the bounds, or not valid → the oldest dropped, counted and removed, not one in flight`()
+        throws
+    {
+        func kept(_ id: UInt64, count: Int = 2, byteCount: Int = 100) -> OutboxPoints {
+            OutboxPoints(id: id, content: [UInt8](repeating: 0, count: byteCount), count: count)
+        }
+        let batches = Script { $0.maxPointCount = 5 }
+        batches.restore([kept(1), kept(2), kept(3), kept(4, count: 0), kept(5, byteCount: 5000)])
+        #expect(batches.takeChanges().removed == [4, 5, 1])
+        #expect(batches.counts == counts(recorded: 0, dropped: [.full: 2], pending: 4))
+        #expect(batches.takeBatch(at: 0) != nil)
+        for number in 0..<2 { batches.record(point(number), at: 0) }
+        #expect(batches.takeChanges().removed == [3])
+        #expect(batches.counts == counts(recorded: 2, dropped: [.full: 4], pending: 4))
+        let bytes = Script { $0.maxByteCount = 150 }
+        bytes.restore([kept(1), kept(2)])
+        #expect(bytes.takeChanges().removed == [1])
     }
 
     // C-116

@@ -67,6 +67,31 @@ import Testing
         #expect(throws: UsageError(message: message)) { try parser.parse(words) }
     }
 
+    @Test(
+        arguments: [
+            (["--name", "a", "--name=b"], nil), (["-na", "-n", "b"], nil),
+            (["--name", "a", "--name=a"], "'--name a' is given twice"),
+            (["-na", "--name=b", "-n", "a"], "'-n a' is given twice"),
+        ] as [([String], String?)])
+    func `an option that may be given more than once -> its values in order; the same value twice -> an error`(
+        words: [String], message: String?
+    ) throws {
+        let names = Option.text("name", short: "n", "NAME", help: "names").repeating
+        var parser = ArgumentParser(
+            for: CommandSpec(name: "try", summary: "", options: [names.spec], exitCodes: []) { _ in .success })
+        if let message {
+            #expect(throws: UsageError(message: message)) { try parser.parse(words) }
+        }
+        // The parser has no memory of another command line.
+        for _ in 0..<2 where message == nil {
+            guard case .run(let arguments) = try parser.parse(words) else {
+                Issue.record("help")
+                return
+            }
+            #expect(arguments.all(names) == ["a", "b"])
+        }
+    }
+
     @Test func `two operands -> accepted in their order, a third one refused`() throws {
         #expect(try parse("a", "--json", "b", operand: "ACTION NAME").operands == ["a", "b"])
         #expect(throws: UsageError(message: "unexpected operand 'c'")) {

@@ -57,6 +57,7 @@ import Testing
     @Test(arguments: [
         ("", "line 1: unexpected end at offset 0"),
         ("{\n\"room\": x}", "line 2: unexpected byte at offset 10"),
+        (#"{"peer": ["b", "c", "b"]}"#, #""peer": the value "b" is given twice"#),
         (#"{"room": "a", "room": "b"}"#, #""room": line 1: duplicate name at offset 14"#),
         ("[]", "the file is not a JSON object"),
         (#"{"rom": "a"}"#, #""rom": unknown member; did you mean "room"?"#),

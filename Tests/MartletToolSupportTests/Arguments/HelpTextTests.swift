@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct HelpTextTests {
     private let command = CommandSpec(
-        name: "send", summary: "Send lines.", operand: "FILE",
+        name: "send", summary: "Send lines.", operand: "ROOM [FILE]",
         options: [
             Option.flag("json", short: "j", help: "print JSON").spec,
             Option.count("count", in: 1...9, fallback: 3, help: "how many lines").spec,
@@ -14,7 +14,7 @@ import Testing
 
     @Test func `a command → usage, options, notes and exit codes`() {
         let help = HelpText.text(for: command, of: "martlet")
-        #expect(help.hasPrefix("Usage: martlet send [OPTION]... [FILE]\n\nSend lines.\n\nOptions:\n  -j, --json "))
+        #expect(help.hasPrefix("Usage: martlet send [OPTION]... ROOM [FILE]\n\nSend lines.\n\nOptions:\n  -j, --json "))
         #expect(help.contains("how many lines [3]\n"))
         #expect(help.contains("\n/who    who is here\n/retry  again\n"))
         #expect(help.contains("Exit codes:\n  0 "))

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct ManualPageTests {
     private static let command = CommandSpec(
-        name: "send", summary: "Send lines.", operand: "FILE",
+        name: "send", summary: "Send lines.", operand: "ROOM [FILE]",
         options: [
             Option.flag("json", short: "j", help: "print 'JSON'").spec,
             Option.count("max-count", in: 1...9, fallback: 3, help: "how many lines").spec,
@@ -21,7 +21,7 @@ import Testing
                 .SH NAME
                 martlet\-send \- Send lines.
                 .SH SYNOPSIS
-                \fBmartlet send\fR [\fIOPTION\fR]... [\fIFILE\fR]
+                \fBmartlet send\fR [\fIOPTION\fR]... \fIROOM\fR [\fIFILE\fR]
                 .SH DESCRIPTION
                 .PP
                 Send lines.

@@ -57,7 +57,7 @@ import Testing
 
     @Test(arguments: [
         ["--pin", pins[0]], ["--pin", pins[0], "--pin", "ab"],
-        ["--pin", pins[0], "--pin", pins[1], "--pin", pins[0]],
+        ["--pin", pins[0], "--pin", pins[1], "--pin", String(repeating: "ef", count: 32)],
         ["--pin", pins[0], "--pin", pins[1], "--trust", "ca.pem"],
     ])
     func `one pin, three, an invalid one, or pins beside a file -> a usage error`(words: [String]) throws {

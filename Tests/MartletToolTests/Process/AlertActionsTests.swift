@@ -28,6 +28,24 @@ import Testing
 
     private static let raised = AlertChange(name: "memory", isRaised: true, value: 0.93)
 
+    @Test func `a program that is missing, is no file or has no permission → an error at the check`() throws {
+        func fault(_ path: String) -> String? {
+            do throws(CommandError) {
+                try AlertProgram.check(path)
+                return nil
+            } catch { return error.message }
+        }
+        let path = try script("true")
+        #expect(fault(path) == nil)
+        #expect(fault("\(path)-none")?.hasSuffix("No such file or directory") == true)
+        #expect(fault(folder.path)?.hasSuffix("it is not a file") == true)
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+        #expect(fault(path)?.hasSuffix("Permission denied") == true)
+        var parser = ArgumentParser(for: ServeCommand.spec)
+        guard case .run(let arguments) = try parser.parse(["--alerts", "x", "--alert-command", path]) else { return }
+        #expect(throws: CommandError.self) { try AlertArguments.actions(arguments) }
+    }
+
     @Test func `a program → the change in its environment, no input, and signals as usual`() async throws {
         let result = file("result")
         let program = AlertProgram(

@@ -1,5 +1,6 @@
 import MartletLink
 import MartletRelay
+import MartletTelemetry
 import MartletTransport
 import MartletWire
 import Testing
@@ -46,7 +47,53 @@ import Testing
 
     @Test mutating func `other events → written at once`() throws {
         let lobby = RoomName("lobby")
-        for _ in 0..<3 { #expect(lines(.undeliveredFailed(lobby, CancellationError()), at: 0).count == 1) }
-        for _ in 0..<3 { #expect(lines(.storeRecovered, at: 0) == ["storeRecovered"]) }
+        for _ in 0..<3 { #expect(lines(.revoked("ada"), at: 0).count == 1) }
+        for _ in 0..<3 { #expect(lines(.diskSpaceChanged(.low, freeByteCount: 1), at: 0).count == 1) }
+        for _ in 0..<3 { #expect(lines(.note(.roomCreated(Self.key, lobby, .none), peer: nil), at: 0).count == 1) }
+    }
+
+    private static let key = DeviceKey(account: "ada", device: DeviceID(rawValue: 1))
+
+    // Specs/hostile.md row 106
+    @Test func `each event that a peer can repeat → one line for 1,000 of them, and one for the rest`() {
+        let lobby = RoomName("lobby")
+        let peer = SocketAddress("192.0.2.1:4711")
+        let error = CancellationError()
+        let events: [RelayEvent] = [
+            .note(.link(.faulted(.badMagic)), peer: peer), .tlsFailed(.notTLS, peer: peer), .proxyRefused(peer),
+            .acceptingPaused(.timedOut), .authenticationRefused("ada", cause: "no"),
+            .note(.rolesInvalid(lobby, .tooLong), peer: nil), .storeFailed(lobby, error), .storeRecovered,
+            .membershipsFailed("ada", error), .authenticatorFailed("ada", error), .policyFailed(lobby, error),
+            .undeliveredFailed(lobby, error), .note(.link(.refused("ada", .unauthenticated)), peer: peer),
+            .note(.roomRefused(Self.key, lobby), peer: peer),
+        ]
+        for event in events {
+            var groups = LogGroups()
+            var count = 0
+            for _ in 0..<1_000 { count += groups.add(event, now: Self.start).count }
+            #expect(count == 1, "\(event)")
+            #expect(groups.finish().count == 1)
+        }
+        for event in [InfluxExporter.Event.spoolFull, .spoolFailed("no"), .spoolRecovered] {
+            var groups = LogGroups()
+            var count = 0
+            for _ in 0..<1_000 { count += groups.add(event, now: Self.start).count }
+            #expect(count == 1 && groups.finish().count == 1)
+        }
+    }
+
+    // Specs/hostile.md row 106
+    @Test mutating func `points that the database refuses → the first line, then one with the sum in 10 s`() {
+        func lines(_ events: [RelayLog.Event]) -> [String] {
+            events.map { String(RelayLog.text(.init(event: $0, time: 0)).dropFirst(25)) }
+        }
+        func rejected(_ count: Int, _ second: Int, _ status: Int = 400) -> [String] {
+            lines(groups.add(.rejected(count: count, status: status), now: Self.start + .seconds(second)))
+        }
+        #expect(rejected(3, 0) == ["telemetryRejected count=3 status=400"])
+        #expect(rejected(4, 1) == [] && rejected(5, 9, 422) == [])
+        #expect(rejected(1, 10) == ["telemetryRejected count=9 status=422"])
+        #expect(lines(groups.add(.recovered, now: Self.start + .seconds(11))) == ["telemetryRecovered"])
+        #expect(lines(groups.finish()) == ["telemetryRejected count=1 status=400"])
     }
 }

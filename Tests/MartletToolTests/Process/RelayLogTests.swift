@@ -129,6 +129,8 @@ import Testing
             (.telemetry(.rejected(count: 3, status: 400)), .warning, "telemetryRejected count=3 status=400"),
             (.telemetry(.spoolFull), .warning, "telemetrySpoolFull"),
             (.telemetry(.spoolFailed("no")), .error, "telemetrySpoolFailed no"),
+            (.telemetry(.spoolRecovered), .info, "telemetrySpoolRecovered"),
+            (.repeated(.telemetry(.spoolFull), 3), .warning, "telemetrySpoolFull count=3"),
             (.telemetry(.spoolDamaged(byteCount: 9)), .error, "telemetrySpoolDamaged byteCount=9"),
         ]
         for (event, level, text) in events {

@@ -36,6 +36,18 @@ import Testing
         #expect(message { try check("--telemetry", "https://influx/write", "--telemetry-spool", "x") } == other)
     }
 
+    @Test func `a spool that is a file, or in a missing folder → an error; one to be created → valid`() throws {
+        let url = "http://127.0.0.1:8086/write?db=app"
+        let path = NSTemporaryDirectory() + "martlet-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        func fault() -> String? { message { try check("--telemetry", url, "--telemetry-spool", "\(path)/spool") } }
+        #expect(fault()?.contains("cannot write the points in \(path): No such file") == true)
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        #expect(fault() == nil)
+        try Data().write(to: URL(filePath: "\(path)/spool"))
+        #expect(fault()?.contains("cannot write the points in \(path)/spool: it is not a folder") == true)
+    }
+
     @Test func `the token is the first line of its file; another text or a missing file → an error`() throws {
         let path = NSTemporaryDirectory() + "martlet-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: path) }

@@ -116,7 +116,7 @@ final class VirtualLoops {
     func answered(_ answer: StoreAnswer, now: Instant) {
         switch answer {
         case .load(let room, _), .append(let room, _, _, _), .read(let room, _, _), .saveProgress(let room, _),
-            .saveRoles(let room, _), .saveMemberships(let room, _):
+            .saveRoles(let room, _), .saveMemberships(let room, _), .saveRetention(let room, _, _):
             loop(of: room).engine.answered(answer, now: now)
         case .readMemberships(let id, _):
             loops[LoopPlace(index: 0, count: loops.count).loop(of: id.account)].engine.answered(answer, now: now)

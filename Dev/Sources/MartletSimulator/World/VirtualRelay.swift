@@ -279,7 +279,7 @@ package final class VirtualRelay {
             return .saveMemberships(room, .success(store(changes, of: room)))
         case .readMemberships(let id, let read):
             return .readMemberships(id, result(entries(of: id.account, read), isRefused: refusesMemberships))
-        case .touch, .changes: preconditionFailure("no engine asks this")
+        case .saveRetention, .touch, .changes: preconditionFailure("nobody asks this in a simulation")
         }
     }
 

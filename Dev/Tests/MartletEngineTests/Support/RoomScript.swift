@@ -21,6 +21,7 @@ struct RoomScript: ~Copyable {
         case load(String)
         case append([UInt64])
         case saveProgress([String: AccountProgress])
+        case saveRetention(RoomRetention)
         case saveRoles(isCreation: Bool)
         case charged(String, Int)
         case commandEnded(UInt64, RoomCommandResult)
@@ -265,6 +266,7 @@ struct RoomScript: ~Copyable {
             let name = name(id.member.key)
             guard let request = id.request else { return .read(name, from: range.from) }
             return .readHistory(name, request: request, range.from...range.from + UInt64(range.maxCount) - 1)
+        case .saveRetention(_, let bounds): return .saveRetention(bounds)
         case .readMemberships, .touch, .changes: preconditionFailure("no question of a room")
         }
     }

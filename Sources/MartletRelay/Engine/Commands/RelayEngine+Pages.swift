@@ -32,6 +32,9 @@ extension RelayEngine {
         sessions.relayLinks.accountPage(from: place, limit: limit)
     }
 
+    /// The state of a room of this loop; nil if it is not in memory.
+    package mutating func roomOverview(of room: RoomName) -> RoomOverview? { sessions.rooms.local.overview(of: room) }
+
     /// The next rooms in memory.
     package func roomPage(from place: Int, limit: Int) -> (items: [RoomOverview], next: Int?) {
         sessions.rooms.local.page(from: place, limit: limit)

@@ -42,7 +42,11 @@ extension RelayRoom {
                 } catch {
                     concluded(call, error, into: &effects)
                 }
+            case .retain(let bounds):
+                commands.save(call.id)
+                effects.append(.store(.saveRetention(name, bounds)))
             case .describe: end(call, .success(.described(description)), into: &effects)
+            case .remove where !usesRoles && isUnused: end(call, .failure(.roomNotCreated), into: &effects)
             case .operate where !usesRoles: end(call, .failure(.noRoles), into: &effects)
             case .remove, .close, .operate:
                 if usesRoles {
@@ -74,7 +78,7 @@ extension RelayRoom {
             for slot in members.slots where members.isLive(slot) { expel(slot, .kicked, into: &effects) }
             resetAttachments(.kicked, into: &effects)
         case .operate(let operation): applyToMemberships(operation, by: call.actor.account)
-        case .close, .publish, .erase, .describe: break
+        case .close, .publish, .erase, .retain, .describe: break
         }
         end(call, .success(.done), into: &effects)
     }
@@ -106,6 +110,18 @@ extension RelayRoom {
             effects.append(.commandEnded(call.id, isRemoved ? .success(.done) : .failure(.storeUnavailable)))
         }
         releaseIdleCommands()
+    }
+
+    /// The store has answered the first save of the room's own bounds.
+    mutating func commandSaved(isDone: Bool, into effects: inout Deque<RoomEffect>) {
+        guard hasCommands, let call = commands.takeSaved() else { return }
+        effects.append(.commandEnded(call.id, isDone ? .success(.done) : .failure(.storeUnavailable)))
+        releaseIdleCommands()
+    }
+
+    /// Whether the room has neither messages nor members nor membership records.
+    private var isUnused: Bool {
+        log.lastOffset == 0 && members.count == 0 && !isBusy && !allocatedMemberships.isAllocated && !usesAttachments
     }
 
     /// The room leaves memory before its commands have a result.
@@ -144,7 +160,8 @@ extension RelayRoom {
         return RoomOverview(
             room: name, memberCount: UInt32(members.count), log: log.id, head: log.lastOffset, first: log.firstOffset,
             memoryByteCount: UInt64(chargedByteCount), roleCount: roles.map { UInt32($0.count) },
-            access: roles?.access)
+            access: roles?.access, maxAge: retention.maxAge, maxCount: retention.maxCount,
+            maxByteCount: retention.maxByteCount)
     }
 }
 
@@ -156,7 +173,7 @@ extension RoomCommandCall {
         case .remove(let account): .kick(account)
         case .close: .setAccess(.closed)
         case .operate(let operation): operation
-        case .erase, .describe: nil
+        case .erase, .retain, .describe: nil
         }
     }
 }

@@ -13,6 +13,8 @@ package enum RoomCommand: Equatable, Sendable {
     case operate(RoomOperation)
     /// Erase messages, each by a deletion in the name of the relay.
     case erase([MessageReference])
+    /// Replace the room's own bounds of retention.
+    case retain(RoomRetention)
     /// Describe the room.
     case describe
 
@@ -20,7 +22,7 @@ package enum RoomCommand: Equatable, Sendable {
     var publishes: Bool {
         switch self {
         case .publish, .erase: true
-        case .remove, .close, .operate, .describe: false
+        case .remove, .close, .operate, .retain, .describe: false
         }
     }
 }
@@ -33,8 +35,11 @@ public enum RoomCommandError: Error, Equatable, Sendable {
     case noServerAccount
     /// The command requires roles, and the relay keeps none.
     case noRoles
-    /// The relay keeps roles, and no account has created the room.
+    /// The relay keeps roles, and no account has created the room. Or it keeps none, and an account is to be
+    /// removed from a room that nobody has used.
     case roomNotCreated
+    /// The store does not have the feature that the command requires.
+    case unsupported
     /// The content has more bytes than the limit.
     case messageTooLarge(limit: Int)
     /// Too many commands, operations, messages or rooms wait or are in memory.
@@ -62,7 +67,8 @@ extension RoomCommandError: CustomStringConvertible {
         case .notRunning: "the relay does not run"
         case .noServerAccount: "the configuration names no account of the relay"
         case .noRoles: "the relay keeps no roles of rooms"
-        case .roomNotCreated: "no account has created the room"
+        case .roomNotCreated: "no such room: no account has created it"
+        case .unsupported: "the store of the relay does not support it"
         case .messageTooLarge(let limit): "the message is longer than \(limit) bytes"
         case .busy: "too much work is pending"
         case .storeUnavailable: "the store has failed"

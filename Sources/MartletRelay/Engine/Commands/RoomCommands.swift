@@ -9,6 +9,7 @@ import MartletWire
 /// | deciding | a place in the room's operations, with roles | `finish`; the message, or the record, as below |
 /// | published | the offset of its message | `takePublished`, when the message is durable or discarded |
 /// | removing | the account whose record is removed | `takeRemoved`, when the store has answered |
+/// | saving | a place in the order of the saves | `takeSaved`, when the store has answered |
 ///
 /// A room that leaves memory ends all of them.
 struct RoomCommands: ~Copyable, Neutral, Sendable {
@@ -23,6 +24,7 @@ struct RoomCommands: ~Copyable, Neutral, Sendable {
         case deciding
         case published(UInt64)
         case removing(AccountName)
+        case saving
     }
 
     private struct Entry: Sendable {
@@ -59,6 +61,9 @@ struct RoomCommands: ~Copyable, Neutral, Sendable {
     /// The membership record of an account is removed by a command.
     mutating func remove(_ account: AccountName, _ id: UInt64) { setState(.removing(account), of: id) }
 
+    /// The store saves what a command has set. It answers the saves of a room in their order.
+    mutating func save(_ id: UInt64) { setState(.saving, of: id) }
+
     private mutating func setState(_ state: State, of id: UInt64) {
         if let index = entries.firstIndex(where: { $0.call.id == id }) { entries[index].state = state }
     }
@@ -93,6 +98,12 @@ struct RoomCommands: ~Copyable, Neutral, Sendable {
         }
     }
 
+    /// Takes the first command that saves.
+    mutating func takeSaved() -> RoomCommandCall? {
+        let first = entries.first { if case .saving = $0.state { true } else { false } }
+        return first.flatMap { first in take { $0.call.id == first.call.id }.first?.call }
+    }
+
     /// Takes all commands.
     mutating func takeAll() -> [RoomCommandCall] { take { _ in true }.map(\.call) }
 
@@ -115,7 +126,7 @@ extension RoomCommandCall {
         switch command {
         case .publish(let content): content.byteCount
         case .erase(let messages): messages.count * 256
-        case .remove, .close, .operate, .describe: 0
+        case .remove, .close, .operate, .retain, .describe: 0
         }
     }
 }

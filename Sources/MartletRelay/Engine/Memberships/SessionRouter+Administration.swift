@@ -53,7 +53,7 @@ public struct AdministrationRecord: Equatable, Sendable {
     public let actor: DeviceKey
     /// The method, which may be one that the relay does not have.
     public let method: MethodName
-    /// The room; nil if the request names none.
+    /// The room, or the one in or behind which a series continues; nil if the request names none.
     public let room: RoomName?
     /// The account that the request affects; nil if it names none.
     public let target: AccountName?
@@ -68,7 +68,7 @@ public struct AdministrationRecord: Equatable, Sendable {
         let query = try? AdministrationQuery(parsing: content.rawBytes)
         actor = call.who
         method = call.request.method
-        room = query?.room
+        room = query?.room ?? query?.nextRoom
         target = query?.account
         self.status = status
     }
