@@ -192,7 +192,7 @@ package final class VirtualWorld {
         relays[number].isStopped = false
         let waiting = stoppedEvents
         stoppedEvents = []
-        for event in waiting { handle(event) }
+        for event in waiting { perform(event) }
     }
 
     /// Moves a client: its next connects reach another relay, if there is one.
@@ -424,6 +424,10 @@ package final class VirtualWorld {
     }
 
     private func handle(_ event: Event) {
+        if !isDelayed(event) { perform(event) }
+    }
+
+    private func perform(_ event: Event) {
         guard relay(of: event)?.isStopped != true else { return stoppedEvents.append(event) }
         switch event {
         case .established(let client, let id):
@@ -432,13 +436,13 @@ package final class VirtualWorld {
             clients[client].engine.handle(.connectFailed(id), now: now)
             settle(clients[client])
         case .arrived(let segment, let index, let atRelay):
-            if !isDelayed(event, on: index, atRelay) { arrive(segment, index, atRelay) }
+            arrive(segment, index, atRelay)
         case .writable(let index, let atRelay):
             connections[index][pipeFromRelay: atRelay].isWaiting = false
             fill(index, atRelay: atRelay)
             if !atRelay { settle(clients[connections[index].client]) }
         case .ended(let index, let atRelay, let ending):
-            if ending == .reset || !isDelayed(event, on: index, atRelay) { endCarrier(index, atRelay, ending) }
+            endCarrier(index, atRelay, ending)
         case .closeTimeout(let index, let atRelay):
             finishClose(index, atRelay: atRelay)
         case .credential(let client, let id, let result):
@@ -583,8 +587,14 @@ package final class VirtualWorld {
         settle(relay)
     }
 
-    /// Delays an event on a blocked path. A connection without NAT mapping drops it.
-    private func isDelayed(_ event: Event, on index: Int, _ atRelay: Bool) -> Bool {
+    /// Delays bytes and their end on a blocked path. A connection without NAT mapping drops them.
+    private func isDelayed(_ event: Event) -> Bool {
+        let (index, atRelay): (Int, Bool)
+        switch event {
+        case .arrived(_, let connection, let side), .ended(let connection, let side, .finished):
+            (index, atRelay) = (connection, side)
+        default: return false
+        }
         if connections[index].hasNoMapping { return true }
         switch clients[connections[index].client].blocked {
         case nil: return false
