@@ -46,8 +46,8 @@ extension RelayRoom {
         return true
     }
 
-    /// A session that has seen messages which the copy misses, at another relay, joins when the copy has them. False if it
-    /// joins at once.
+    /// A session that has seen messages which the copy misses, at another relay, joins when the copy has them. False if
+    /// it joins at once.
     mutating func awaitMessages(_ join: JoinRequest) -> Bool {
         guard case .ready = state, join.open.log == log.id, join.open.cursor > log.lastOffset else { return false }
         return replica.append(join)

@@ -9,7 +9,7 @@ import MartletWire
 /// | behind | the highest known end | `take(upTo:)`; an append that the store refuses brings the messages, too |
 /// | reading | the same, one read of the store | `readEnded` |
 /// | loading | one load of the roles, while nothing is appended | `loadEnded` |
-/// | awaited | sessions that have seen messages beyond the copy, at another relay | `takeJoins`, after messages or a read |
+/// | awaited | sessions that have seen messages beyond the copy | `takeJoins`, when the copy has them |
 struct RoomReplica: Sendable {
     /// The interval in which the rooms with members are compared with the store. A lost report of the store delays messages
     /// of other relays by at most this time.

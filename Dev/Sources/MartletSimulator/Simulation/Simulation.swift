@@ -438,7 +438,6 @@ package final class Simulation {
             if status.state == .online, let link = device.client.engine.linkID, let epoch = status.epoch {
                 device.link = SimulatedDevice.LinkEpoch(link: link, epoch: Epoch(rawValue: epoch))
             }
-            if status.lastCode == .resumeRejected, !checks(.links) { device.link = nil }
             if let code = status.lastCode, !isBenign(code) {
                 ledger.fail(.correctPeersAreServed, "device \(device.id): \(code)")
             }
@@ -566,7 +565,7 @@ package final class Simulation {
         switch note {
         case .link(.linked(let key, let link)):
             guard let device = device(key) else { return }
-            if let ended = device.ended, ended.at == world.now, ended.wasKnown {
+            if let ended = device.ended, ended.at == world.now, ended.wasKnown, checks(.links) {
                 ledger.fail(.linksAreResumed, "device \(device.id) started a link beside its own")
             }
             // The device may not receive the welcome.
@@ -936,8 +935,8 @@ package final class Simulation {
         case links, presence, receipts, requests, roles, typing
     }
 
-    /// The checks that runs with several relays leave out, because a function does not reach members at other relays, or
-    /// not at once.
+    /// The checks that runs with several relays leave out, because a function does not reach members at other relays,
+    /// or not at once.
     private static let exemptions: [OneRelayCheck: String] = [
         .links: "a relay that has not a device's link refuses its resume; another one may have it still",
         .presence: "presence is reported to the members at one relay",

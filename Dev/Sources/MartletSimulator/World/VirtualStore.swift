@@ -175,7 +175,8 @@ package final class VirtualStore {
     private func conflict(with append: RoomAppend) -> RoomStoreError? {
         let found = position(of: append.room)
         guard found.log == append.log else { return .logLost }
-        precondition(append.expectedOffset <= found.lastOffset + 1, "a relay appends after messages that are not stored")
+        precondition(
+            append.expectedOffset <= found.lastOffset + 1, "a relay appends after messages that are not stored")
         guard append.expectedOffset == found.lastOffset + 1 else {
             let range = ReadRange(from: append.expectedOffset, maxCount: 1 + random.below(20), maxByteCount: .max)
             return .conflict(

@@ -77,8 +77,8 @@ package final class VirtualWorld {
         setWallClock()
     }
 
-    /// Sets the relays' wall clocks. Events without bytes from the network require this, too: results of the store
-    /// and of the policy, and deadlines.
+    /// Sets the relays' wall clocks. Events without bytes from the network require this, too: results of the
+    /// store and of the policy, and deadlines.
     private func setWallClock() {
         for relay in relays { relay.loops.setWallClock(wallClock) }
     }
@@ -649,7 +649,8 @@ package final class VirtualWorld {
         let side = connections[index][atRelay: atRelay]
         guard side.isOpen, !side.isClosing else { return false }
         return atRelay
-            ? !connections[index].isPaused && !connections[index].relay.isStopped : clients[connections[index].client].isReading
+            ? !connections[index].isPaused && !connections[index].relay.isStopped
+            : clients[connections[index].client].isReading
     }
 
     private func noteRead(_ byteCount: Int, _ index: Int, atRelay: Bool) {

@@ -18,9 +18,12 @@ import Testing
             body: EncodedBody(message.encode()))
     }
 
-    private func append(_ offset: UInt64, rolesVersion: UInt64 = 0, log: LogID? = nil) -> Result<UInt64, RoomStoreError>? {
+    private func append(_ offset: UInt64, rolesVersion: UInt64 = 0, log: LogID? = nil) -> Result<
+        UInt64, RoomStoreError
+    >? {
         let append = RoomAppend(
-            room: .lobby, entries: [entry(offset, from: 7)], log: log ?? store.logID(.lobby), rolesVersion: rolesVersion)
+            room: .lobby, entries: [entry(offset, from: 7)], log: log ?? store.logID(.lobby), rolesVersion: rolesVersion
+        )
         guard case .append(.lobby, _, _, let result) = store.answer(to: .append(append)) else { return nil }
         return result
     }
