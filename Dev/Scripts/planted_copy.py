@@ -15,10 +15,10 @@ import threading
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FOLDERS = [
     "Sources/CMartletCodec", "Sources/CMartletCrypto", "Sources/CMartletSystem", "Sources/CMartletTLS",
-    "Sources/MartletWire", "Sources/MartletTransport", "Sources/MartletLink", "Sources/MartletAuthentication",
-    "Sources/Martlet", "Sources/MartletRelay", "Sources/MartletTestKit", "Dev/Sources/MartletSimulator",
-    "Dev/Sources/MartletDifferential", "Tests/MartletTestSupport", "Tests/MartletLinkTests",
-    "Dev/Tests/MartletEngineTests",
+    "Sources/MartletWire", "Sources/MartletMetrics", "Sources/MartletTransport", "Sources/MartletLink",
+    "Sources/MartletAuthentication", "Sources/Martlet", "Sources/MartletRelay", "Sources/MartletTestKit",
+    "Dev/Sources/MartletSimulator", "Dev/Sources/MartletDifferential", "Tests/MartletTestSupport",
+    "Tests/MartletLinkTests", "Dev/Tests/MartletEngineTests",
 ]
 # The modules, tests and targets of the client, the outbox in a file, the relay's store and the timeline.
 STORE_FOLDERS = [
@@ -101,9 +101,9 @@ import MartletSimulator
 
 // Runs seeds until one fails, and prints it with its violation.
 //
-//     play [lives] FIRST LAST [LOOPS]
+//     play [lives] FIRST LAST [LOOPS [RELAYS]]
 let words = CommandLine.arguments.dropFirst().compactMap { UInt64($0) }
-guard words.count >= 2, words[0] <= words[1] else { fatalError("play [lives] FIRST LAST [LOOPS]") }
+guard words.count >= 2, words[0] <= words[1] else { fatalError("play [lives] FIRST LAST [LOOPS [RELAYS]]") }
 if CommandLine.arguments[1] == "lives" {
     for seed in words[0]...words[1] {
         let result = ClientLives.run(seed: seed, duration: .seconds(1200))
@@ -114,7 +114,8 @@ if CommandLine.arguments[1] == "lives" {
     exit(0)
 }
 for seed in words[0]...words[1] {
-    let result = Simulation.run(Scenario(seed: seed, loopCount: words.count > 2 ? Int(words[2]) : 1))
+    let (loops, relays) = (words.count > 2 ? Int(words[2]) : 1, words.count > 3 ? Int(words[3]) : 1)
+    let result = Simulation.run(Scenario(seed: seed, relayCount: relays, loopCount: loops))
     guard let violation = result.violations.first else { continue }
     print("\(seed)\t\(violation.invariant.rawValue)\t\(violation)")
     exit(1)
@@ -132,6 +133,7 @@ let package = Package(
             name: "CMartletCodec",
             linkerSettings: [.linkedLibrary("z"), .linkedLibrary("deflate", .when(platforms: [.linux]))]),
         .target(name: "CMartletSystem"),
+        .target(name: "MartletMetrics", swiftSettings: fast),
         .target(
             name: "CMartletTLS",
             linkerSettings: [
@@ -144,16 +146,20 @@ let package = Package(
         .target(name: "CMartletCrypto", linkerSettings: [.linkedLibrary("crypto")]),
         .target(name: "MartletAuthentication", dependencies: ["CMartletCrypto"], swiftSettings: fast),
         .target(
-            name: "MartletLink", dependencies: ["MartletWire", "MartletTransport", "MartletAuthentication"],
+            name: "MartletLink",
+            dependencies: ["MartletWire", "MartletMetrics", "MartletTransport", "MartletAuthentication"],
             swiftSettings: fast),
         .target(
             name: "Martlet",
-            dependencies: ["MartletWire", "MartletLink", "MartletTransport", "MartletAuthentication"],
+            dependencies: [
+                "MartletWire", "MartletMetrics", "MartletLink", "MartletTransport", "MartletAuthentication",
+            ],
             swiftSettings: fast),
         .target(
             name: "MartletRelay",
             dependencies: [
-                "MartletWire", "MartletLink", "MartletTransport", "MartletAuthentication", "CMartletCrypto",
+                "MartletWire", "MartletMetrics", "MartletLink", "MartletTransport", "MartletAuthentication",
+                "CMartletCrypto",
             ],
             swiftSettings: fast),
         .target(
@@ -259,11 +265,11 @@ def limit_memory():
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
-def play(folder, number, first, last, loops=1, lives=False):
+def play(folder, number, first, last, loops=1, relays=1, lives=False):
     """The first failing seed and its violation; a seed of None if there is none."""
     environment = dict(os.environ, **{SWITCH: str(number)})
     mode = ["lives"] if lives else []
-    command = [os.path.join(folder, ".build/release/Play"), *mode, str(first), str(last), str(loops)]
+    command = [os.path.join(folder, ".build/release/Play"), *mode, str(first), str(last), str(loops), str(relays)]
     try:
         run = subprocess.run(
             command, env=environment, capture_output=True, text=True, timeout=PATIENCE, preexec_fn=limit_memory)

@@ -219,6 +219,7 @@ struct RelayRoom: ~Copyable, Sendable {
         guard case .ready = state else { return false }
         return members.count == 0 && !publication.isWaiting && !isModerating && !throttle.isAllocated
             && !isChangingMemberships && !usesAttachments && !isScanScheduled && !hasCommands
+            && replica.joins.isEmpty
     }
 
     /// The instant at which the room has work although no event occurs.
@@ -276,7 +277,7 @@ struct RelayRoom: ~Copyable, Sendable {
 
     /// A session has ended before the room was loaded.
     mutating func withdraw(_ key: MemberKey) {
-        guard case .loading(let joins) = state else { return }
+        guard case .loading(let joins) = state else { return replica.withdraw(key) }
         state = .loading(joins.filter { $0.member != key })
     }
 
@@ -394,6 +395,7 @@ struct RelayRoom: ~Copyable, Sendable {
         }
         let wasStoring = isBusy && publication.isStoring
         if isBusy { flushPublication(into: &effects) }
+        admitAwaiting(upTo: log.lastOffset, into: &effects)
         readMissed(into: &effects)
         saveProgress(isAppending: !wasStoring && isBusy && publication.isStoring, now: now, into: &effects)
     }

@@ -180,7 +180,7 @@ struct Rooms: ~Copyable, Sendable {
 
     private mutating func enter(_ join: JoinRequest) {
         if let index = index(of: join.open.room) {
-            rooms[index].join(join, into: &effects)
+            if checks == nil || !rooms[index].awaitMessages(join) { rooms[index].join(join, into: &effects) }
             return markDirty(index)
         }
         guard let index = insert(join.open.room) else { return effects.append(.reset(join.member, .serverBusy)) }
@@ -488,6 +488,11 @@ struct Rooms: ~Copyable, Sendable {
     /// The rooms that have members.
     var residents: [RoomName] {
         rooms.slots.filter { rooms.isLive($0) && rooms[$0].members.count > 0 }.map { rooms[$0].name }
+    }
+
+    /// The copies of the rooms that have members.
+    var positions: [RoomPosition] {
+        rooms.slots.filter { rooms.isLive($0) && rooms[$0].members.count > 0 }.compactMap { rooms[$0].position }
     }
 
     /// The next rooms in memory, and the place of the next page.

@@ -43,7 +43,8 @@ final class SimulatedFaults: FaultyWorld {
         guard timed.lasts > .zero else { return }
         switch timed.fault {
         case .killRelay, .loseLog, .loseUploads: break
-        case .failStore: hinder(nil, for: timed.lasts) { [unowned self] in end(timed.fault) }
+        case .failStore, .stopRelay, .cutStore, .loseReports:
+            hinder(nil, for: timed.lasts) { [unowned self] in end(timed.fault) }
         case .revoke(let number):
             for device in devices where device.account == devices[number].account {
                 hinder(device, for: timed.lasts) { [unowned self] in end(.revoke(device: device.number)) }
@@ -88,17 +89,23 @@ final class SimulatedFaults: FaultyWorld {
         case .failStore(let part): setStore(part, fails: true)
         case .failOutbox(let device): devices[device].failsSyncs = true
         case .trim(let number, let keeps):
-            let end = UInt64(world.relay.log[rooms[number]]?.count ?? 0) + 1
-            world.relay.trim(rooms[number], before: end - min(end - 1, UInt64(keeps)))
+            let end = UInt64(world.store.log[rooms[number]]?.count ?? 0) + 1
+            world.store.trim(rooms[number], before: end - min(end - 1, UInt64(keeps)))
         case .loseLog(let room):
             restartRelay(time)
             loseLog(rooms[room])
         case .loseUploads(let byteCount):
             restartRelay(time)
-            world.relay.attachments.loseEnds(byteCount: byteCount)
+            world.store.attachments.loseEnds(byteCount: byteCount)
         case .revoke(let number):
             world.revoke(devices[number].account)
             for device in devices where device.account == devices[number].account { device.linkAtRelay = nil }
+        case .stopRelay(let number): world.stop(number)
+        case .cutStore(let relay, let cut): for number in numbers(of: relay) { world.storePath?.cut(number, cut) }
+        case .loseReports(let relay): for number in numbers(of: relay) { world.storePath?.setDeaf(number, true) }
+        case .move(let device):
+            world.reroute(devices[device].client)
+            world.cut(devices[device].client)
         case .drainRelay, .copyOrRestoreStore, .refuse, .closeRoom: preconditionFailure("a simulation has no \(fault)")
         }
     }
@@ -115,9 +122,15 @@ final class SimulatedFaults: FaultyWorld {
         case .revoke(let number):
             world.readmit(devices[number].account)
             act(devices[number]) { $0.handle(.start, now: $1) }
+        case .stopRelay(let number): world.resume(number)
+        case .cutStore(let relay, _): for number in numbers(of: relay) { world.storePath?.restore(number) }
+        case .loseReports(let relay): for number in numbers(of: relay) { world.storePath?.setDeaf(number, false) }
         default: break
         }
     }
+
+    /// One relay, or all of them for nil.
+    private func numbers(of relay: Int?) -> Range<Int> { relay.map { $0..<$0 + 1 } ?? world.relays.indices }
 
     private func act(_ device: SimulatedDevice, _ event: (inout ClientEngine, Instant) -> Void) {
         if device.isRunning { world.act(device.client, event) }
@@ -144,18 +157,19 @@ final class SimulatedFaults: FaultyWorld {
     }
 
     private func restartRelay(_ time: Duration) {
-        world.restartRelay(downFor: time)
+        let number = world.relays.count == 1 ? 0 : random.below(world.relays.count)
+        world.restartRelay(number, downFor: time)
         for device in devices { device.linkAtRelay = nil }
         onRelayStart()
     }
 
     private func setStore(_ part: Fault.StorePart, fails: Bool) {
         switch part {
-        case .append: world.relay.refusesAppends = fails
-        case .appendHalf: world.relay.refusesHalves = fails
-        case .load: world.relay.refusesLoads = fails
-        case .read: world.relay.refusesReads = fails
-        case .attachments: world.relay.attachments.refusesCalls = fails
+        case .append: world.store.refusesAppends = fails
+        case .appendHalf: world.store.refusesHalves = fails
+        case .load: world.store.refusesLoads = fails
+        case .read: world.store.refusesReads = fails
+        case .attachments: world.store.attachments.refusesCalls = fails
         }
     }
 }
