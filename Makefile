@@ -219,6 +219,11 @@ kill9: deps ## kill clients, relays and bots, and check that nothing is lost or 
 	@$(SWIFT) build $(release) --quiet --product martlet
 	@Scripts/kill9 $(KILL9)
 
+typescript: deps ## compile the client in TypeScript, and test it alone, with a relay and in a browser
+	@Scripts/install-dependencies python3 nodejs node-typescript esbuild
+	@$(SWIFT) build --quiet --product martlet
+	@MARTLET=$(CURDIR)/.build/debug/martlet MARTLET_WEBSOCKET=1 Clients/TypeScript/run-tests
+
 cluster: deps ## disturb three relays of one database, and compare what clients saw: make cluster CLUSTER="--relays 5"
 	@Scripts/install-dependencies python3 postgresql
 	@$(SWIFT) build $(release) --quiet --product martlet
