@@ -19,6 +19,6 @@ extension RoomStore {
     }
 
     func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) async throws {
-        try await call { .saveRoles(roles, of: room, creation: creation, $0) }
+        try await call { .saveRoles(roles, of: room, replacing: 0, creation: creation, $0) }
     }
 }
