@@ -15,10 +15,10 @@ import threading
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FOLDERS = [
     "Sources/CMartletCodec", "Sources/CMartletCrypto", "Sources/CMartletSystem", "Sources/CMartletTLS",
-    "Sources/MartletWire", "Sources/MartletTransport", "Sources/MartletLink", "Sources/MartletAuthentication",
-    "Sources/Martlet", "Sources/MartletRelay", "Sources/MartletTestKit", "Dev/Sources/MartletSimulator",
-    "Dev/Sources/MartletDifferential", "Tests/MartletTestSupport", "Tests/MartletLinkTests",
-    "Dev/Tests/MartletEngineTests",
+    "Sources/MartletWire", "Sources/MartletMetrics", "Sources/MartletTransport", "Sources/MartletLink",
+    "Sources/MartletAuthentication", "Sources/Martlet", "Sources/MartletRelay", "Sources/MartletTestKit",
+    "Dev/Sources/MartletSimulator", "Dev/Sources/MartletDifferential", "Tests/MartletTestSupport",
+    "Tests/MartletLinkTests", "Dev/Tests/MartletEngineTests",
 ]
 # The modules, tests and targets of the client, the outbox in a file, the relay's store and the timeline.
 STORE_FOLDERS = [
@@ -132,6 +132,7 @@ let package = Package(
             name: "CMartletCodec",
             linkerSettings: [.linkedLibrary("z"), .linkedLibrary("deflate", .when(platforms: [.linux]))]),
         .target(name: "CMartletSystem"),
+        .target(name: "MartletMetrics", swiftSettings: fast),
         .target(
             name: "CMartletTLS",
             linkerSettings: [
@@ -144,16 +145,20 @@ let package = Package(
         .target(name: "CMartletCrypto", linkerSettings: [.linkedLibrary("crypto")]),
         .target(name: "MartletAuthentication", dependencies: ["CMartletCrypto"], swiftSettings: fast),
         .target(
-            name: "MartletLink", dependencies: ["MartletWire", "MartletTransport", "MartletAuthentication"],
+            name: "MartletLink",
+            dependencies: ["MartletWire", "MartletMetrics", "MartletTransport", "MartletAuthentication"],
             swiftSettings: fast),
         .target(
             name: "Martlet",
-            dependencies: ["MartletWire", "MartletLink", "MartletTransport", "MartletAuthentication"],
+            dependencies: [
+                "MartletWire", "MartletMetrics", "MartletLink", "MartletTransport", "MartletAuthentication",
+            ],
             swiftSettings: fast),
         .target(
             name: "MartletRelay",
             dependencies: [
-                "MartletWire", "MartletLink", "MartletTransport", "MartletAuthentication", "CMartletCrypto",
+                "MartletWire", "MartletMetrics", "MartletLink", "MartletTransport", "MartletAuthentication",
+                "CMartletCrypto",
             ],
             swiftSettings: fast),
         .target(
