@@ -257,6 +257,7 @@ extension RelayRoom {
             effects.append(.reset(members[slot].key, .storeUnavailable))
             leave(handle(slot), into: &effects)
         }
+        resetAwaiting(into: &effects)
         resetAttachments(.storeUnavailable, into: &effects)
         endClosed(into: &effects)
     }

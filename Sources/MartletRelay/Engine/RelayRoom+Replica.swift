@@ -46,6 +46,23 @@ extension RelayRoom {
         return true
     }
 
+    /// A session that has seen messages which the copy misses, at another relay, joins when the copy has them. False if
+    /// it joins at once.
+    mutating func awaitMessages(_ join: JoinRequest) -> Bool {
+        guard case .ready = state, join.open.log == log.id, join.open.cursor > log.lastOffset else { return false }
+        return replica.append(join)
+    }
+
+    /// The copy cannot take the messages that sessions have seen.
+    mutating func resetAwaiting(into effects: inout Deque<RoomEffect>) {
+        for join in replica.takeJoins(upTo: .max) { effects.append(.reset(join.member, .storeUnavailable)) }
+    }
+
+    /// The sessions whose messages the copy has join.
+    mutating func admitAwaiting(upTo offset: UInt64, into effects: inout Deque<RoomEffect>) {
+        for join in replica.takeJoins(upTo: offset) { self.join(join, into: &effects) }
+    }
+
     /// Reads the messages of other relays that the copy misses. A waiting append brings them as well.
     mutating func readMissed(into effects: inout Deque<RoomEffect>) {
         guard !isBusy || !publication.hasUnstored, replica.beginRead(after: log.lastOffset) else { return }
@@ -57,11 +74,19 @@ extension RelayRoom {
 
     /// The result of `readMissed`; nil when the store failed. False if the copy cannot continue.
     mutating func missedRead(_ history: RoomHistory?, at now: UInt64, into effects: inout Deque<RoomEffect>) -> Bool {
+        guard let history else {
+            replica.readFailed()
+            resetAwaiting(into: &effects)
+            return true
+        }
         replica.readEnded()
-        // The next check reads again after a failure, and the answer of the append has the messages.
-        guard let history, !(isBusy && publication.isStoring) else { return true }
+        // The answer of the append has the messages.
+        guard !(isBusy && publication.isStoring) else { return true }
         guard history.firstOffset <= log.lastOffset + 1 else { return false }
-        advance(by: history.entries.drop { $0.offset <= log.lastOffset }, at: now, into: &effects)
+        let missed = history.entries.drop { $0.offset <= log.lastOffset }
+        advance(by: missed, at: now, into: &effects)
+        // The store has no more messages, whatever the sessions have seen.
+        if missed.isEmpty { admitAwaiting(upTo: .max, into: &effects) }
         return true
     }
 

@@ -216,6 +216,7 @@ struct RelayRoom: ~Copyable, Sendable {
         guard case .ready = state else { return false }
         return members.count == 0 && !publication.isWaiting && !isModerating && !throttle.isAllocated
             && !isChangingMemberships && !usesAttachments && !isScanScheduled && !hasCommands
+            && replica.joins.isEmpty
     }
 
     /// The instant at which the room has work although no event occurs.
@@ -266,7 +267,7 @@ struct RelayRoom: ~Copyable, Sendable {
 
     /// A session has ended before the room was loaded.
     mutating func withdraw(_ key: MemberKey) {
-        guard case .loading(let joins) = state else { return }
+        guard case .loading(let joins) = state else { return replica.withdraw(key) }
         state = .loading(joins.filter { $0.member != key })
     }
 
@@ -384,6 +385,7 @@ struct RelayRoom: ~Copyable, Sendable {
         }
         let wasStoring = isBusy && publication.isStoring
         if isBusy { flushPublication(into: &effects) }
+        admitAwaiting(upTo: log.lastOffset, into: &effects)
         readMissed(into: &effects)
         saveProgress(isAppending: !wasStoring && isBusy && publication.isStoring, now: now, into: &effects)
     }

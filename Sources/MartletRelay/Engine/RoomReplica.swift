@@ -9,6 +9,7 @@ import MartletWire
 /// | behind | the highest known end | `take(upTo:)`; an append that the store refuses brings the messages, too |
 /// | reading | the same, one read of the store | `readEnded` |
 /// | loading | one load of the roles, while nothing is appended | `loadEnded` |
+/// | awaited | sessions that have seen messages beyond the copy | `takeJoins`, when the copy has them |
 struct RoomReplica: Sendable {
     /// The interval in which the rooms with members are compared with the store. A lost report of the store delays messages
     /// of other relays by at most this time.
@@ -17,6 +18,8 @@ struct RoomReplica: Sendable {
     private var end: UInt64 = 0
     private(set) var isReading = false
     private(set) var isLoading = false
+    /// Sessions whose cursors are beyond the copy.
+    private(set) var joins: [JoinRequest] = []
 
     /// Whether a read or a load of the store is in progress.
     var isBusy: Bool { isReading || isLoading }
@@ -24,14 +27,38 @@ struct RoomReplica: Sendable {
     /// The store has messages up to an offset.
     mutating func note(end: UInt64) { self.end = max(self.end, end) }
 
-    /// Begins a read, if the store has messages after an offset and none is in progress.
+    /// A session joins when the copy has the messages that it has seen; false if too many wait.
+    mutating func append(_ join: JoinRequest) -> Bool {
+        guard joins.count < RoomMembers.maxCount else { return false }
+        joins.append(join)
+        return true
+    }
+
+    /// Removes a waiting session.
+    mutating func withdraw(_ key: MemberKey) { joins.removeAll { $0.member == key } }
+
+    /// Takes the sessions that have seen messages up to an offset at most.
+    mutating func takeJoins(upTo offset: UInt64) -> [JoinRequest] {
+        guard !joins.isEmpty else { return [] }
+        let taken = joins.filter { $0.open.cursor <= offset }
+        joins.removeAll { $0.open.cursor <= offset }
+        return taken
+    }
+
+    /// Begins a read, if the store has messages after an offset, or sessions await them, and none is in progress.
     mutating func beginRead(after offset: UInt64) -> Bool {
-        guard end > offset, !isBusy else { return false }
+        guard end > offset || !joins.isEmpty, !isBusy else { return false }
         isReading = true
         return true
     }
 
     mutating func readEnded() { isReading = false }
+
+    /// The store has failed. The next check or report begins another read.
+    mutating func readFailed() {
+        isReading = false
+        end = 0
+    }
 
     /// Begins a load; false if one is in progress.
     mutating func beginLoad() -> Bool {
@@ -46,6 +73,7 @@ struct RoomReplica: Sendable {
         check.equal("a read of messages of other relays", isReading, false)
         check.equal("a load of changed roles", isLoading, false)
         check.equal("messages of other relays that are not read", end > lastOffset, false)
+        check.empty("sessions that await messages of other relays", count: joins.count)
     }
 }
 

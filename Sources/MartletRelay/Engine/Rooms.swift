@@ -180,7 +180,7 @@ struct Rooms: ~Copyable, Sendable {
 
     private mutating func enter(_ join: JoinRequest) {
         if let index = index(of: join.open.room) {
-            rooms[index].join(join, into: &effects)
+            if checks == nil || !rooms[index].awaitMessages(join) { rooms[index].join(join, into: &effects) }
             return markDirty(index)
         }
         guard let index = insert(join.open.room) else { return effects.append(.reset(join.member, .serverBusy)) }
