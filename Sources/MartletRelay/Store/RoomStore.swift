@@ -243,7 +243,8 @@ public struct RoomListRead: Equatable, Sendable {
     public var after: RoomName?
     /// The maximum number of rooms.
     public var limit: Int
-    /// The account that has published in the rooms, at least while a message of it is kept; nil for all rooms.
+    /// The account that has published in the rooms, at least while a message of it is kept; nil for all rooms. The page
+    /// may have other rooms, too.
     public var publisher: AccountName?
 
     /// Creates a read.

@@ -85,17 +85,18 @@ final class SimulatedFaults: FaultyWorld {
             guard world.replayHello(of: devices[number].client) else { return }
             ledger.fail(.tokensResumeOnce, "device \(devices[number].id)'s link was resumed by another")
         case .crash(let device): crash(devices[device], downFor: time)
-        case .killRelay: restartRelay(time)
+        case .killRelay: restartRelay(randomRelay(), time)
         case .failStore(let part): setStore(part, fails: true)
         case .failOutbox(let device): devices[device].failsSyncs = true
         case .trim(let number, let keeps):
             let end = UInt64(world.store.log[rooms[number]]?.count ?? 0) + 1
             world.store.trim(rooms[number], before: end - min(end - 1, UInt64(keeps)))
         case .loseLog(let room):
-            restartRelay(time)
+            // No relay may run meanwhile: a read of the store does not name its log.
+            for number in world.relays.indices { restartRelay(number, time) }
             loseLog(rooms[room])
         case .loseUploads(let byteCount):
-            restartRelay(time)
+            restartRelay(randomRelay(), time)
             world.store.attachments.loseEnds(byteCount: byteCount)
         case .revoke(let number):
             world.revoke(devices[number].account)
@@ -156,8 +157,9 @@ final class SimulatedFaults: FaultyWorld {
         world.switchPath(of: device.client, to: conditions, status)
     }
 
-    private func restartRelay(_ time: Duration) {
-        let number = world.relays.count == 1 ? 0 : random.below(world.relays.count)
+    private func randomRelay() -> Int { world.relays.count == 1 ? 0 : random.below(world.relays.count) }
+
+    private func restartRelay(_ number: Int, _ time: Duration) {
         world.restartRelay(number, downFor: time)
         for device in devices { device.linkAtRelay = nil }
         onRelayStart()

@@ -179,7 +179,7 @@ package final class VirtualStore {
         precondition(
             append.expectedOffset <= found.lastOffset + 1, "a relay appends after messages that are not stored")
         guard append.expectedOffset == found.lastOffset + 1 else {
-            let range = ReadRange(from: append.expectedOffset, maxCount: 1 + random.below(20), maxByteCount: .max)
+            let range = ReadRange(from: append.expectedOffset, maxCount: random.below(4) == 0 ? 1 : 256, maxByteCount: .max)
             return .conflict(
                 RoomHistory(entries: self.entries(of: append.room, in: range), firstOffset: first(append.room)))
         }
