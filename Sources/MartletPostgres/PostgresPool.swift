@@ -34,9 +34,9 @@ actor PostgresPool {
     private var known = KnownRooms()
     /// The connection that listens for reports of other relays and sends those of this one; nil if there are none.
     private var listener: PostgresConnection?
-    private var reports = PositionReports()
+    private var reports = RevisionReports()
     private var reporter: CheckedContinuation<Void, Never>?
-    private var observer: @Sendable ([RoomPosition]) -> Void = { _ in }
+    private var observer: @Sendable ([RoomRevision]) -> Void = { _ in }
     /// The rooms that are being folded and trimmed, and whether they need it again.
     private var maintained: [RoomName: Bool] = [:]
     private var availability: PostgresAvailability
@@ -224,7 +224,7 @@ actor PostgresPool {
 
     private func rolesSaved(_ room: RoomName, version: UInt64) {
         guard let log = known[room]?.log else { return }
-        report(RoomPosition(room: room, log: log, lastOffset: 0, rolesVersion: version))
+        report(RoomRevision(room: room, log: log, lastOffset: 0, rolesVersion: version))
     }
 
     /// The snapshot of a room. A room that the database does not have begins a log, and is loaded again.
@@ -359,7 +359,7 @@ actor PostgresPool {
             let (stored, others) = group.answer(results)
             for room in stored {
                 if configuration.retention.concerns(room) { maintain(room.room, at: 0) }
-                report(room.position)
+                report(room.revision)
             }
             if !others.isEmpty { await resolve(others, connection) }
         } catch {
@@ -375,7 +375,7 @@ actor PostgresPool {
         call.reply.succeed(first)
         let (append, last) = (call.append, call.append.entries.last?.offset ?? 0)
         report(
-            RoomPosition(room: append.room, log: call.room.log, lastOffset: last, rolesVersion: append.rolesVersion))
+            RoomRevision(room: append.room, log: call.room.log, lastOffset: last, rolesVersion: append.rolesVersion))
     }
 
     /// Answers the appends whose logs do not end where they were expected to. Those that cannot be resolved now are
@@ -421,7 +421,7 @@ actor PostgresPool {
     // MARK: Other relays
 
     /// Sets the recipient of the reports of other relays.
-    func observe(_ observer: @escaping @Sendable ([RoomPosition]) -> Void) { self.observer = observer }
+    func observe(_ observer: @escaping @Sendable ([RoomRevision]) -> Void) { self.observer = observer }
 
     private func listen(to uri: String) {
         let listener = PostgresConnection(
@@ -436,13 +436,13 @@ actor PostgresPool {
     }
 
     private func notified(_ text: String) {
-        if let position = PositionReports.position(in: text) { observer([position]) }
+        if let revision = RevisionReports.revision(in: text) { observer([revision]) }
     }
 
     /// Other relays are to learn of a change.
-    private func report(_ position: RoomPosition) {
+    private func report(_ revision: RoomRevision) {
         guard listener != nil else { return }
-        reports.add(position)
+        reports.add(revision)
         reporter?.resume()
         reporter = nil
     }
@@ -456,7 +456,7 @@ actor PostgresPool {
             }
             guard !isClosed else { return }
             var query = PostgresQuery(PostgresStatements.notify)
-            query.add(reports.take().map { Array(PositionReports.text(of: $0).utf8) })
+            query.add(reports.take().map { Array(RevisionReports.text(of: $0).utf8) })
             _ = try? await connection.run([query])
         }
     }

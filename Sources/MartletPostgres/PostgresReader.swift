@@ -178,10 +178,10 @@ enum PostgresReader {
         return selected.history
     }
 
-    /// The positions of rooms that are not those that a relay knows.
+    /// The revisions of rooms that are not those that a relay knows.
     nonisolated(nonsending) static func changes(
-        since known: [RoomPosition], _ connection: PostgresConnection
-    ) async throws -> [RoomPosition] {
+        since known: [RoomRevision], _ connection: PostgresConnection
+    ) async throws -> [RoomRevision] {
         var query = PostgresQuery(PostgresStatements.changes)
         query.add(known.map(\.room.bytes))
         query.add(known.map { $0.log?.rawValue ?? 0 })
@@ -191,7 +191,7 @@ enum PostgresReader {
         return found.rows.compactMap { index in
             guard let room = found.text(index, 0).flatMap({ RoomName($0) }) else { return nil }
             let log = found.isNull(index, 1) ? nil : LogID(rawValue: found.uint64(index, 1))
-            return RoomPosition(
+            return RoomRevision(
                 room: room, log: log, lastOffset: log == nil ? 0 : found.uint64(index, 2),
                 rolesVersion: log == nil ? 0 : found.uint64(index, 3))
         }

@@ -168,7 +168,7 @@ public final class PostgresStore: RoomStore {
     public func endWaiting() async { await pool.endWaiting() }
 
     /// Reports what other relays change, by LISTEN and NOTIFY.
-    public func observe(_ report: @escaping @Sendable ([RoomPosition]) -> Void) {
+    public func observe(_ report: @escaping @Sendable ([RoomRevision]) -> Void) {
         loop.execute { self.pool.assumeIsolated { $0.observe(report) } }
     }
 

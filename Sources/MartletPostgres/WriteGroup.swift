@@ -7,9 +7,9 @@ struct WriteGroup {
     /// What is known of a room after an append.
     struct Appended {
         /// What other relays learn.
-        let position: RoomPosition
-        var room: RoomName { position.room }
-        var lastOffset: UInt64 { position.lastOffset }
+        let revision: RoomRevision
+        var room: RoomName { revision.room }
+        var lastOffset: UInt64 { revision.lastOffset }
         let firstOffset: UInt64
         let byteCount: Int
         let foldedOffset: UInt64
@@ -229,7 +229,7 @@ struct WriteGroup {
 
     private static func appended(_ append: NumberedAppend, _ result: PostgresResult, _ row: Int32) -> Appended {
         Appended(
-            position: RoomPosition(
+            revision: RoomRevision(
                 room: append.append.room, log: append.room.log, lastOffset: result.uint64(row, 2),
                 rolesVersion: append.append.rolesVersion),
             firstOffset: result.uint64(row, 1), byteCount: Int(result.int64(row, 3)), foldedOffset: result.uint64(row, 4))

@@ -185,9 +185,9 @@ public final class Relay: Sendable {
             RelayDriver(parts, on: loop, place: LoopPlace(index: index, count: count))
         }
         for driver in drivers { driver.loop.execute { driver.setDrivers(drivers) } }
-        parts.store.observe { positions in
-            let places = Dictionary(grouping: positions) { LoopPlace(index: 0, count: count).loop(of: $0.room) }
-            for (loop, positions) in places { drivers[loop].loop.execute { drivers[loop].changed(positions) } }
+        parts.store.observe { revisions in
+            let places = Dictionary(grouping: revisions) { LoopPlace(index: 0, count: count).loop(of: $0.room) }
+            for (loop, revisions) in places { drivers[loop].loop.execute { drivers[loop].changed(revisions) } }
         }
         let first = drivers[0]
         let acceptor = ProxyAcceptor(

@@ -206,9 +206,9 @@ extension RelayDriver {
     }
 
     /// The store reports rooms that other relays have changed.
-    func changed(_ positions: [RoomPosition]) {
+    func changed(_ revisions: [RoomRevision]) {
         enter()
-        for position in positions { engine.changed(position, now: now) }
+        for revision in revisions { engine.changed(revision, now: now) }
     }
 
     private func takeStoreAnswers() {

@@ -40,20 +40,20 @@ struct SharedDatabaseTests {
     }
 
     //
-    @Test func `changes → the positions that differ, and a room without a log if the database has none`()
+    @Test func `changes → the revisions that differ, and a room without a log if the database has none`()
         async throws
     {
         let (first, second) = (try await store(), try await store())
         let log = try await first.load(.lobby).log
         _ = try await first.load(.attic)
-        let attic = RoomPosition(room: .attic, log: try await second.load(.attic).log, lastOffset: 0)
-        let known = [RoomPosition(room: .lobby, log: log, lastOffset: 0), attic]
+        let attic = RoomRevision(room: .attic, log: try await second.load(.attic).log, lastOffset: 0)
+        let known = [RoomRevision(room: .lobby, log: log, lastOffset: 0), attic]
         #expect(try await second.changes(since: known).isEmpty)
         _ = try await first.append(entries(1...3), to: .lobby)
         #expect(
-            try await second.changes(since: known) == [RoomPosition(room: .lobby, log: log, lastOffset: 3)])
+            try await second.changes(since: known) == [RoomRevision(room: .lobby, log: log, lastOffset: 3)])
         _ = try await sql("DELETE FROM rooms WHERE name = 'attic'")
-        #expect(try await second.changes(since: [attic]) == [RoomPosition(room: .attic, log: nil, lastOffset: 0)])
+        #expect(try await second.changes(since: [attic]) == [RoomRevision(room: .attic, log: nil, lastOffset: 0)])
         #expect(try await second.changes(since: []).isEmpty)
         for store in [first, second] { await store.close() }
     }
@@ -80,8 +80,8 @@ struct SharedDatabaseTests {
         #expect(changed.roles == [2] && changed.rolesVersion == 2 && changed.lastOffset == 1)
         try await second.saveRoles([3], of: .lobby, replacing: 2, creation: nil)
         #expect(try await second.append(entries(2...2), to: .lobby, rolesVersion: 3) == 1)
-        let position = RoomPosition(room: .lobby, log: snapshot.log, lastOffset: 1, rolesVersion: 2)
-        #expect(try await first.changes(since: [position]).map(\.rolesVersion) == [3])
+        let revision = RoomRevision(room: .lobby, log: snapshot.log, lastOffset: 1, rolesVersion: 2)
+        #expect(try await first.changes(since: [revision]).map(\.rolesVersion) == [3])
         for store in [first, second] { await store.close() }
     }
 
@@ -100,8 +100,8 @@ struct SharedDatabaseTests {
     @Test func `a store appends or changes roles → the other one reports it`() async throws {
         let (first, second) = (try await store(), try await store())
         let log = try await first.load(.lobby).log
-        let (reports, continuation) = AsyncStream<RoomPosition>.makeStream()
-        second.observe { for position in $0 { continuation.yield(position) } }
+        let (reports, continuation) = AsyncStream<RoomRevision>.makeStream()
+        second.observe { for revision in $0 { continuation.yield(revision) } }
         // The session may begin to listen after the store has opened.
         let listening = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
         while try await server.sql(listening + " AND query = 'LISTEN martlet'", in: uri) != "2" {
@@ -109,32 +109,32 @@ struct SharedDatabaseTests {
         }
         var iterator = reports.makeAsyncIterator()
         _ = try await first.append(entries(1...2), to: .lobby)
-        #expect(await iterator.next() == RoomPosition(room: .lobby, log: log, lastOffset: 2))
+        #expect(await iterator.next() == RoomRevision(room: .lobby, log: log, lastOffset: 2))
         try await first.saveRoles([1], of: .lobby, creation: nil)
         #expect(await iterator.next()?.rolesVersion == 1)
         for store in [first, second] { await store.close() }
     }
 
-    @Test func `a report as a text → the same position, and any other text is ignored`() throws {
+    @Test func `a report as a text → the same revision, and any other text is ignored`() throws {
         let room = RoomName("a room with spaces")
-        let position = RoomPosition(room: room, log: LogID(rawValue: .max), lastOffset: 7, rolesVersion: 3)
-        #expect(PositionReports.position(in: PositionReports.text(of: position)) == position)
+        let revision = RoomRevision(room: room, log: LogID(rawValue: .max), lastOffset: 7, rolesVersion: 3)
+        #expect(RevisionReports.revision(in: RevisionReports.text(of: revision)) == revision)
         for text in ["", "1 2 3", "1 2 3 ", "x 2 3 lobby", "1 -2 3 lobby", "1 \(UInt64.max) 3 lobby"] {
-            #expect(PositionReports.position(in: text) == nil)
+            #expect(RevisionReports.revision(in: text) == nil)
         }
     }
 
     @Test func `more reports than a statement or the bound → the newest of each room, and no more than the bound`()
         throws
     {
-        var reports = PositionReports()
-        for number in 0...PositionReports.maxCount {
+        var reports = RevisionReports()
+        for number in 0...RevisionReports.maxCount {
             for end in 1...2 as ClosedRange<UInt64> {
-                reports.add(RoomPosition(room: try #require(RoomName("room\(number)")), log: nil, lastOffset: end))
+                reports.add(RoomRevision(room: try #require(RoomName("room\(number)")), log: nil, lastOffset: end))
             }
         }
-        var taken: [RoomPosition] = []
+        var taken: [RoomRevision] = []
         while !reports.isEmpty { taken += reports.take() }
-        #expect(taken.count == PositionReports.maxCount && taken.allSatisfy { $0.lastOffset == 2 })
+        #expect(taken.count == RevisionReports.maxCount && taken.allSatisfy { $0.lastOffset == 2 })
     }
 }

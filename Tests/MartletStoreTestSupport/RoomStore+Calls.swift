@@ -29,8 +29,8 @@ extension RoomStore {
         try await call { .saveRoles(roles, of: room, replacing: version, creation: creation, $0) }
     }
 
-    package func changes(since positions: [RoomPosition]) async throws -> [RoomPosition] {
-        try await call { .changes(since: positions, $0) }
+    package func changes(since revisions: [RoomRevision]) async throws -> [RoomRevision] {
+        try await call { .changes(since: revisions, $0) }
     }
 
     package func saveMemberships(_ changes: MembershipChanges, of room: RoomName) async throws -> Set<AccountName> {

@@ -172,9 +172,9 @@ package struct RelayEngine: ~Copyable {
     }
 
     /// The store reports that another relay has changed a room of this loop. A report may be lost, repeated or late.
-    package mutating func changed(_ position: RoomPosition, now: Instant) {
+    package mutating func changed(_ revision: RoomRevision, now: Instant) {
         noteEvent()
-        sessions.rooms.local.changed(position)
+        sessions.rooms.local.changed(revision)
     }
 
     // MARK: Operator
@@ -242,7 +242,7 @@ package struct RelayEngine: ~Copyable {
     package var residentRooms: [RoomName] { sessions.rooms.local.residents }
 
     /// The copies of the rooms of this loop that have members.
-    package var positions: [RoomPosition] { sessions.rooms.local.positions }
+    package var revisions: [RoomRevision] { sessions.rooms.local.revisions }
 
     // MARK: Other loops
 

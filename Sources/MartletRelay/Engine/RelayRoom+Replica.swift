@@ -8,9 +8,9 @@ import MartletWire
 /// waits was accepted or delivered, so no client sees an offset that changes.
 extension RelayRoom {
     /// The state of the room in this relay, which the store compares with its own; nil while the room is loaded.
-    var position: RoomPosition? {
+    var revision: RoomRevision? {
         guard case .ready = state else { return nil }
-        return RoomPosition(room: name, log: log.id, lastOffset: log.lastOffset, rolesVersion: rolesVersion)
+        return RoomRevision(room: name, log: log.id, lastOffset: log.lastOffset, rolesVersion: rolesVersion)
     }
 
     /// The version of the roles in memory; 0 without roles.
@@ -38,7 +38,7 @@ extension RelayRoom {
     }
 
     /// The store has other state than the copy. False if it has another log.
-    mutating func noteChange(_ found: RoomPosition, into effects: inout Deque<RoomEffect>) -> Bool {
+    mutating func noteChange(_ found: RoomRevision, into effects: inout Deque<RoomEffect>) -> Bool {
         guard case .ready = state else { return true }
         guard found.log == log.id else { return false }
         replica.note(end: found.lastOffset)

@@ -320,19 +320,19 @@ struct Rooms: ~Copyable, Sendable {
     // MARK: Other relays
 
     /// The store has other state of a room, because of another relay.
-    mutating func changed(_ found: RoomPosition) {
+    mutating func changed(_ found: RoomRevision) {
         replicate(found.room) { $0.noteChange(found, into: &$1) }
     }
 
     /// Compares the next rooms with the store, if it is time.
     private mutating func checkReplicas(now: Instant) {
         guard let place = checks?.begin(now: now) else { return }
-        let page = TablePage.slots(rooms.slots, from: place, limit: RoomPosition.maxCount) {
+        let page = TablePage.slots(rooms.slots, from: place, limit: RoomRevision.maxCount) {
             rooms.isLive($0) && rooms[$0].members.count > 0
         }
-        let positions = page.slots.compactMap { rooms[$0].position }
-        checks?.began(next: page.next, isCalling: !positions.isEmpty, now: now)
-        if !positions.isEmpty { effects.append(.store(.changes(since: positions))) }
+        let revisions = page.slots.compactMap { rooms[$0].revision }
+        checks?.began(next: page.next, isCalling: !revisions.isEmpty, now: now)
+        if !revisions.isEmpty { effects.append(.store(.changes(since: revisions))) }
     }
 
     /// Passes an event of the store or of another relay to a room in memory. The room is loaded again if its copy of
@@ -367,7 +367,7 @@ struct Rooms: ~Copyable, Sendable {
     /// - Parameter now: the relay's wall clock in milliseconds since 1970.
     mutating func loaded(_ name: RoomName, _ snapshot: RoomSnapshot?, at now: UInt64 = 0) {
         guard let index = index(of: name) else { return }
-        guard rooms[index].position == nil else { return rolesLoaded(index, snapshot, at: now) }
+        guard rooms[index].revision == nil else { return rolesLoaded(index, snapshot, at: now) }
         if let snapshot, beginRoles(index, snapshot) {
             let waiting = rooms[index].loaded(snapshot, at: now)
             rooms[index].beginMemberships(snapshot.memberships)
@@ -491,8 +491,8 @@ struct Rooms: ~Copyable, Sendable {
     }
 
     /// The copies of the rooms that have members.
-    var positions: [RoomPosition] {
-        rooms.slots.filter { rooms.isLive($0) && rooms[$0].members.count > 0 }.compactMap { rooms[$0].position }
+    var revisions: [RoomRevision] {
+        rooms.slots.filter { rooms.isLive($0) && rooms[$0].members.count > 0 }.compactMap { rooms[$0].revision }
     }
 
     /// The next rooms in memory, and the place of the next page.

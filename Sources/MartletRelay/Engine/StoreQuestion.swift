@@ -13,7 +13,7 @@ package enum StoreQuestion: Sendable {
     indirect case saveRetention(RoomName, RoomRetention)
     /// The driver asks this itself.
     case touch([RoomName])
-    case changes(since: [RoomPosition])
+    case changes(since: [RoomRevision])
 
     /// The call of a store. The answer is passed to `done`, on any thread.
     package func call(_ done: @escaping @Sendable (StoreAnswer) -> Void) -> RoomStoreCall {
@@ -57,5 +57,5 @@ package enum StoreAnswer: Sendable {
     indirect case readMemberships(MembershipReadID, Result<[StoredRoomEntry], RoomStoreError>)
     indirect case saveRetention(RoomName, RoomRetention, Result<Void, RoomStoreError>)
     case touch([RoomName], Result<Void, RoomStoreError>)
-    case changes(Result<[RoomPosition], RoomStoreError>)
+    case changes(Result<[RoomRevision], RoomStoreError>)
 }

@@ -27,13 +27,13 @@ public protocol RoomStore: Sendable {
     /// Begins to report changes that other relays make, if the store is `shared` and learns of them by itself. The relay
     /// calls the method when it starts, before `perform`; a later call replaces the former one. A report may be lost: the relay also asks for `changes`.
     ///
-    /// - Parameter report: takes the positions of changed rooms, on any thread.
-    func observe(_ report: @escaping @Sendable ([RoomPosition]) -> Void)
+    /// - Parameter report: takes the revisions of changed rooms, on any thread.
+    func observe(_ report: @escaping @Sendable ([RoomRevision]) -> Void)
 }
 
 extension RoomStore {
     /// Reports nothing.
-    public func observe(_ report: @escaping @Sendable ([RoomPosition]) -> Void) {}
+    public func observe(_ report: @escaping @Sendable ([RoomRevision]) -> Void) {}
 
     /// No bounds.
     public var retention: RoomRetention { RoomRetention() }
@@ -116,10 +116,10 @@ public enum RoomStoreCall: Sendable {
     /// rooms keeps these rooms. Other stores do nothing.
     case touch([RoomName], RoomStoreReply<Void>)
 
-    /// The positions of the rooms, among these, that have another log, a higher last offset or another version of roles
+    /// The revisions of the rooms, among these, that have another log, a higher last offset or another version of roles
     /// in the store. A relay makes the call for a `shared` store only, once a second for the rooms that have members,
-    /// with at most `RoomPosition.maxCount` positions.
-    case changes(since: [RoomPosition], RoomStoreReply<[RoomPosition]>)
+    /// with at most `RoomRevision.maxCount` revisions.
+    case changes(since: [RoomRevision], RoomStoreReply<[RoomRevision]>)
 
     /// The next rooms in the order of the names' bytes. The call must not wait for an `append`, and visits a bounded
     /// number of rooms.
@@ -329,7 +329,7 @@ public enum RoomStoreError: Error {
 }
 
 /// The end of a room's log, and the version of the room's roles, as a relay or a store has them.
-public struct RoomPosition: Equatable, Sendable {
+public struct RoomRevision: Equatable, Sendable {
     /// The maximum number of rooms in one call of `RoomStoreCall.changes`.
     public static let maxCount = 4096
 
@@ -342,7 +342,7 @@ public struct RoomPosition: Equatable, Sendable {
     /// The version of the roles; 0 if none were saved.
     public let rolesVersion: UInt64
 
-    /// Creates a position.
+    /// Creates a revision.
     public init(room: RoomName, log: LogID?, lastOffset: UInt64, rolesVersion: UInt64 = 0) {
         self.room = room
         self.log = log

@@ -65,7 +65,7 @@ import Testing
                 let message: Message = try await bob.expect()
                 #expect(message.relay?.offset == offset)
             }
-            #expect(rooms.position("lobby").lastOffset == 2)
+            #expect(rooms.revision("lobby").lastOffset == 2)
         }
     }
 
@@ -85,7 +85,7 @@ import Testing
                 return try await group.reduce(into: []) { $0 += $1 }
             }
             #expect(offsets.sorted() == Array(1...4 * count))
-            #expect(rooms.position("lobby").lastOffset == 4 * count)
+            #expect(rooms.revision("lobby").lastOffset == 4 * count)
         }
     }
 

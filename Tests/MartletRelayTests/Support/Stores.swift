@@ -175,7 +175,7 @@ final class SharedStore: RoomStore {
     final class Rooms: Sendable {
         fileprivate struct State {
             var versions: [RoomName: UInt64] = [:]
-            var observers: [ObjectIdentifier: @Sendable ([RoomPosition]) -> Void] = [:]
+            var observers: [ObjectIdentifier: @Sendable ([RoomRevision]) -> Void] = [:]
             var conflictCount = 0
         }
 
@@ -185,9 +185,9 @@ final class SharedStore: RoomStore {
         /// The appends that were refused because another relay was first.
         var conflictCount: Int { state.withLock(\.conflictCount) }
 
-        func position(_ room: RoomName) -> RoomPosition {
+        func revision(_ room: RoomName) -> RoomRevision {
             let snapshot = inner.load(room)
-            return RoomPosition(
+            return RoomRevision(
                 room: room, log: snapshot.log, lastOffset: snapshot.lastOffset,
                 rolesVersion: state.withLock { $0.versions[room] ?? 0 })
         }
@@ -206,7 +206,7 @@ final class SharedStore: RoomStore {
 
     var features: RoomStoreFeatures { [.roles, .memberships, .shared] }
 
-    func observe(_ report: @escaping @Sendable ([RoomPosition]) -> Void) {
+    func observe(_ report: @escaping @Sendable ([RoomRevision]) -> Void) {
         guard reports else { return }
         rooms.state.withLock { $0.observers[ObjectIdentifier(self)] = report }
     }
@@ -216,7 +216,7 @@ final class SharedStore: RoomStore {
             switch call {
             case .load(let room, let reply):
                 var snapshot = rooms.inner.load(room)
-                snapshot.rolesVersion = rooms.position(room).rolesVersion
+                snapshot.rolesVersion = rooms.revision(room).rolesVersion
                 reply.succeed(snapshot)
             case .append(let append, let reply): self.append(append, reply)
             case .saveRoles(let roles, let room, let version, let creation, let reply):
@@ -229,7 +229,7 @@ final class SharedStore: RoomStore {
                 reply.complete { try rooms.inner.saveRoles(roles, of: room, creation: creation) }
                 report(room)
             case .changes(let since, let reply):
-                reply.succeed(since.map { rooms.position($0.room) }.filter { !since.contains($0) })
+                reply.succeed(since.map { rooms.revision($0.room) }.filter { !since.contains($0) })
             default: rooms.inner.perform([call])
             }
         }
@@ -253,8 +253,8 @@ final class SharedStore: RoomStore {
     }
 
     private func report(_ room: RoomName) {
-        let position = rooms.position(room)
+        let revision = rooms.revision(room)
         let others = rooms.state.withLock { $0.observers.filter { $0.key != ObjectIdentifier(self) }.values }
-        for other in others { other([position]) }
+        for other in others { other([revision]) }
     }
 }

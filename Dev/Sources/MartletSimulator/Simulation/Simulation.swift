@@ -954,7 +954,7 @@ package final class Simulation {
     private func differences() -> [String] {
         guard scenario.relayCount > 1 else { return [] }
         return world.relays.enumerated().flatMap { number, relay in
-            relay.loops.positions.filter { $0 != world.store.position(of: $0.room) }
+            relay.loops.revisions.filter { $0 != world.store.revision(of: $0.room) }
                 .map { "relay \(number) has \($0.room) up to \($0.lastOffset), roles \($0.rolesVersion)" }
         }
     }

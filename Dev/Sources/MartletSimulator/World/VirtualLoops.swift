@@ -44,7 +44,7 @@ final class VirtualLoops {
     func quiescence() -> [String] { loops.flatMap { $0.engine.quiescence().faults } }
 
     /// The copies of rooms in all loops.
-    var positions: [RoomPosition] { loops.flatMap { $0.engine.positions } }
+    var revisions: [RoomRevision] { loops.flatMap { $0.engine.revisions } }
 
     func creditTable(of who: DeviceKey) -> CreditTable? {
         for loop in loops {
@@ -121,8 +121,8 @@ final class VirtualLoops {
     }
 
     /// The store reports that another relay has changed a room.
-    func changed(_ position: RoomPosition, now: Instant) {
-        loop(of: position.room).engine.changed(position, now: now)
+    func changed(_ revision: RoomRevision, now: Instant) {
+        loop(of: revision.room).engine.changed(revision, now: now)
     }
 
     private func loop(of room: RoomName) -> Loop { loops[LoopPlace(index: 0, count: loops.count).loop(of: room)] }

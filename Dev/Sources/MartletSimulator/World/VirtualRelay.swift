@@ -75,7 +75,7 @@ package final class VirtualRelay {
         case continueExchange(ConnectionKey, Credential)
         case store(StoreQuestion, loop: Int)
         case answered(StoreAnswer, loop: Int)
-        case changed(RoomPosition)
+        case changed(RoomRevision)
         case call(RelayCallID, RelayCall)
         case send(Int, [LoopMessage])
     }
@@ -168,7 +168,7 @@ package final class VirtualRelay {
         case .call(let id, let call): loops.completed(id, result(of: call), now: now)
         case .store(let question, let loop): loops.answered(store.answer(to: question), at: loop, now: now)
         case .answered(let answer, let loop): loops.answered(answer, at: loop, now: now)
-        case .changed(let position): loops.changed(position, now: now)
+        case .changed(let revision): loops.changed(revision, now: now)
         case .send(let loop, let messages): loops.receive(messages, at: loop, now: now)
         }
     }

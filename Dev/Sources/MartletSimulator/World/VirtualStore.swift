@@ -159,14 +159,14 @@ package final class VirtualStore {
     // MARK: - Several relays
 
     /// The end of a room's log, and the version of its roles.
-    func position(of room: RoomName) -> RoomPosition {
-        RoomPosition(
+    func revision(of room: RoomName) -> RoomRevision {
+        RoomRevision(
             room: room, log: logID(room), lastOffset: lastOffsets[room] ?? 0, rolesVersion: rolesVersions[room] ?? 0)
     }
 
-    /// The position of a room that has changed since the given one.
-    private func change(since known: RoomPosition) -> RoomPosition? {
-        let found = position(of: known.room)
+    /// The revision of a room that has changed since the given one.
+    private func change(since known: RoomRevision) -> RoomRevision? {
+        let found = revision(of: known.room)
         let isChanged =
             found.log != known.log || found.lastOffset > known.lastOffset || found.rolesVersion != known.rolesVersion
         return isChanged ? found : nil
@@ -174,7 +174,7 @@ package final class VirtualStore {
 
     /// The reason to refuse an append to a shared store: another relay was first.
     private func conflict(with append: RoomAppend) -> RoomStoreError? {
-        let found = position(of: append.room)
+        let found = revision(of: append.room)
         guard found.log == append.log else { return .logLost }
         precondition(
             append.expectedOffset <= found.lastOffset + 1, "a relay appends after messages that are not stored")

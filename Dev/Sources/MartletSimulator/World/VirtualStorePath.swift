@@ -87,7 +87,7 @@ package final class VirtualStorePath {
         calls[number]?.answer = answer
         switch answer {
         case .append(let room, _, _, .success), .saveRoles(let room, .success):
-            report(world.store.position(of: room), except: call.relay)
+            report(world.store.revision(of: room), except: call.relay)
         default: break
         }
     }
@@ -100,14 +100,14 @@ package final class VirtualStorePath {
     // MARK: - Bus
 
     /// Reports a change to the other relays. Each report may be lost, repeated or late.
-    private func report(_ position: RoomPosition, except relay: VirtualRelay) {
+    private func report(_ revision: RoomRevision, except relay: VirtualRelay) {
         for other in world.relays where other !== relay {
             guard !random.happens(perMille: 100) else { continue }
             for _ in 0...(random.happens(perMille: 100) ? 1 : 0) {
                 let delay = Duration.milliseconds(random.below(random.below(8) == 0 ? 5000 : 30))
                 world.after(delay) { [unowned self] in
                     guard !deafRelays.contains(ObjectIdentifier(other)) else { return }
-                    world.deliver(.changed(position), to: other, generation: other.generation)
+                    world.deliver(.changed(revision), to: other, generation: other.generation)
                 }
             }
         }

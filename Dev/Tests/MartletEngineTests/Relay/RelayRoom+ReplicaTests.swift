@@ -25,7 +25,7 @@ import Testing
     }
 
     private func changed(_ script: inout RoomScript, log: LogID? = nil, end: UInt64, roles: UInt64 = 0) {
-        script.rooms.changed(RoomPosition(room: script.room, log: log, lastOffset: end, rolesVersion: roles))
+        script.rooms.changed(RoomRevision(room: script.room, log: log, lastOffset: end, rolesVersion: roles))
     }
 
     /// Answers the read of missed messages; nil fails.
@@ -385,24 +385,24 @@ import Testing
         rooms.receive(.join(JoinRequest(member: key, who: RoomScript.who("alice"), open: Open(room: .lobby, cursor: 0))))
         rooms.loaded(.lobby, RoomSnapshot(log: LogID(rawValue: 1), lastOffset: 4))
         var now = Instant(nanoseconds: 1_000_000_000)
-        func questions(_ rooms: inout Rooms) -> [[RoomPosition]] {
+        func questions(_ rooms: inout Rooms) -> [[RoomRevision]] {
             rooms.deadlinePassed(now: now)
-            var found: [[RoomPosition]] = []
+            var found: [[RoomRevision]] = []
             while let effect = rooms.nextEffect(now: now) {
                 if case .store(.changes(let since)) = effect { found.append(since) }
             }
             return found
         }
-        let position = RoomPosition(room: .lobby, log: LogID(rawValue: 1), lastOffset: 4)
-        #expect(questions(&rooms) == [[position]])
+        let revision = RoomRevision(room: .lobby, log: LogID(rawValue: 1), lastOffset: 4)
+        #expect(questions(&rooms) == [[revision]])
         now = now + .seconds(5)
         #expect(questions(&rooms).isEmpty)
         rooms.answered(.changes(.failure(.unanswered)), at: 0)
-        #expect(questions(&rooms) == [[position]])
+        #expect(questions(&rooms) == [[revision]])
         rooms.answered(.changes(.success([])), at: 0)
         now = now + .milliseconds(900)
         #expect(questions(&rooms).isEmpty && rooms.deadline == now + .milliseconds(100))
         now = now + .milliseconds(100)
-        #expect(questions(&rooms) == [[position]])
+        #expect(questions(&rooms) == [[revision]])
     }
 }
