@@ -18,6 +18,8 @@ SCENARIOS ?=
 SEEDS ?= 1..10000
 # The seeds that `make simulate` plays with the relay's store and the devices' outboxes in files.
 STORED_SEEDS ?= 1..1000
+# The seeds that `make simulate` plays with three relays that share their rooms.
+SHARED_SEEDS ?= 1..2000
 # The seeds whose lives `make simulate` plays, an hour of two to four devices each.
 LIVES ?= 1..1000
 # With TLS=1, `make simulate`, `scenarios`, `reconnect` and `weather` use TLS.
@@ -197,6 +199,7 @@ coverage: deps ## measure line coverage of the wire and the protocol; fails belo
 simulate: build ## play conversations and lives in simulated faulty networks: make simulate SEEDS=1..1000000
 	@.build/release/martlet-lab simulate --seeds $(SEEDS) $(tls)
 	@.build/release/martlet-lab simulate --seeds $(STORED_SEEDS) --store sqlite $(tls)
+	@.build/release/martlet-lab simulate --seeds $(SHARED_SEEDS) --relays 3 $(tls)
 	@.build/release/martlet-lab lives --seeds $(LIVES)
 
 storage: deps ## simulate faults of files, and cut the power at 10,000 points: make storage SEEDS=1..100000

@@ -101,9 +101,9 @@ import MartletSimulator
 
 // Runs seeds until one fails, and prints it with its violation.
 //
-//     play [lives] FIRST LAST [LOOPS]
+//     play [lives] FIRST LAST [LOOPS [RELAYS]]
 let words = CommandLine.arguments.dropFirst().compactMap { UInt64($0) }
-guard words.count >= 2, words[0] <= words[1] else { fatalError("play [lives] FIRST LAST [LOOPS]") }
+guard words.count >= 2, words[0] <= words[1] else { fatalError("play [lives] FIRST LAST [LOOPS [RELAYS]]") }
 if CommandLine.arguments[1] == "lives" {
     for seed in words[0]...words[1] {
         let result = ClientLives.run(seed: seed, duration: .seconds(1200))
@@ -114,7 +114,8 @@ if CommandLine.arguments[1] == "lives" {
     exit(0)
 }
 for seed in words[0]...words[1] {
-    let result = Simulation.run(Scenario(seed: seed, loopCount: words.count > 2 ? Int(words[2]) : 1))
+    let (loops, relays) = (words.count > 2 ? Int(words[2]) : 1, words.count > 3 ? Int(words[3]) : 1)
+    let result = Simulation.run(Scenario(seed: seed, relayCount: relays, loopCount: loops))
     guard let violation = result.violations.first else { continue }
     print("\(seed)\t\(violation.invariant.rawValue)\t\(violation)")
     exit(1)
@@ -264,11 +265,11 @@ def limit_memory():
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
-def play(folder, number, first, last, loops=1, lives=False):
+def play(folder, number, first, last, loops=1, relays=1, lives=False):
     """The first failing seed and its violation; a seed of None if there is none."""
     environment = dict(os.environ, **{SWITCH: str(number)})
     mode = ["lives"] if lives else []
-    command = [os.path.join(folder, ".build/release/Play"), *mode, str(first), str(last), str(loops)]
+    command = [os.path.join(folder, ".build/release/Play"), *mode, str(first), str(last), str(loops), str(relays)]
     try:
         run = subprocess.run(
             command, env=environment, capture_output=True, text=True, timeout=PATIENCE, preexec_fn=limit_memory)

@@ -235,6 +235,9 @@ package struct RelayEngine: ~Copyable {
     /// The rooms of this loop that have members. The caller passes them to the store at least once an hour.
     package var residentRooms: [RoomName] { sessions.rooms.local.residents }
 
+    /// The copies of the rooms of this loop that have members.
+    package var positions: [RoomPosition] { sessions.rooms.local.positions }
+
     // MARK: Other loops
 
     /// Messages of another loop.

@@ -481,6 +481,11 @@ struct Rooms: ~Copyable, Sendable {
         rooms.slots.filter { rooms.isLive($0) && rooms[$0].members.count > 0 }.map { rooms[$0].name }
     }
 
+    /// The copies of the rooms that have members.
+    var positions: [RoomPosition] {
+        rooms.slots.filter { rooms.isLive($0) && rooms[$0].members.count > 0 }.compactMap { rooms[$0].position }
+    }
+
     /// The next rooms in memory, and the place of the next page.
     func page(from place: Int, limit: Int) -> (items: [RoomOverview], next: Int?) {
         let page = TablePage.slots(rooms.slots, from: place, limit: limit) { rooms.isLive($0) }

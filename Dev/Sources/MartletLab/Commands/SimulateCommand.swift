@@ -16,8 +16,10 @@ enum SimulateCommand {
     private static let hours = Option.count(
         "hours", in: 1...10_000, help: "the minimum virtual time of each scenario, with ten times longer intervals")
     private static let first = Option.flag("first", help: "stop at the first seed that fails, and do not shrink it")
+    private static let relays = Option.count(
+        "relays", in: 1...8, fallback: 1, help: "number of relays, which share the rooms through one store")
     private static let loops = Option.count(
-        "loops", in: 1...64, fallback: 1, help: "number of loops of the relay")
+        "loops", in: 1...64, fallback: 1, help: "number of loops of each relay")
     private static let store = Option<SimulationStoreKind>.choice(
         "store", fallback: .memory, help: "the store of the relay, and of the devices' messages and cursors")
     private static let jobs = Option.count(
@@ -31,8 +33,8 @@ enum SimulateCommand {
         name: "simulate",
         summary: "Run client and relay in virtual time with random faults, and check their invariants.",
         options: [
-            seeds.spec, replay.spec, trace.spec, hours.spec, loops.spec, store.spec, tls.spec, twice.spec, first.spec,
-            jobs.spec, recordings.spec, json.spec,
+            seeds.spec, replay.spec, trace.spec, hours.spec, relays.spec, loops.spec, store.spec, tls.spec, twice.spec,
+            first.spec, jobs.spec, recordings.spec, json.spec,
         ],
         notes: [
             """
@@ -45,6 +47,12 @@ enum SimulateCommand {
             """,
             """
             For a failing seed the shortest scenario found with the same violation is printed.
+            """,
+            """
+            With --relays clients reach any of the relays, and move between them. Relays are stopped for some seconds, \
+            and do not reach the store or its reports for some time; answers of the store and reports are lost, \
+            repeated and late. At the end the relays' copies of the rooms must equal the store. Presence, receipts \
+            and requests between members at different relays are not checked.
             """,
             """
             With --tls the faults act on the records of real TLS connections, whose clients keep tickets. Half of the \
@@ -140,16 +148,18 @@ enum SimulateCommand {
 
     private static func scenario(_ seed: UInt64, _ arguments: ParsedArguments) -> Scenario {
         var scenario = Scenario(
-            seed: seed, lasting: .seconds(3600 * (arguments[hours] ?? 0)), loopCount: arguments[loops] ?? 1)
+            seed: seed, lasting: .seconds(3600 * (arguments[hours] ?? 0)), relayCount: arguments[relays] ?? 1,
+            loopCount: arguments[loops] ?? 1)
         if arguments.has(tls) { scenario.isReliable = true }
         return scenario
     }
 
     private static func report(_ result: RunResult, _ arguments: ParsedArguments) {
         let hours = arguments[hours].map { " --hours \($0)" } ?? ""
+        let relays = arguments[relays].map { $0 > 1 ? " --relays \($0)" : "" } ?? ""
         let loops = arguments[loops].map { $0 > 1 ? " --loops \($0)" : "" } ?? ""
         let store = arguments[store] == .sqlite ? " --store sqlite" : ""
-        let words = "\(hours)\(loops)\(store)\(arguments.has(tls) ? " --tls" : "") --trace"
+        let words = "\(hours)\(relays)\(loops)\(store)\(arguments.has(tls) ? " --tls" : "") --trace"
         Output.report("seed \(result.seed) failed; see: martlet-lab simulate --replay \(result.seed)\(words)")
         for violation in result.violations { Output.report("  \(violation)") }
     }

@@ -42,6 +42,14 @@ package enum Fault: Sendable {
     case refuse(device: Int, room: Int, Refusal, isOffline: Bool)
     /// The operator closes a room.
     case closeRoom(Int)
+    /// The process of a relay is stopped, and continues.
+    case stopRelay(Int)
+    /// A relay does not reach the store that it shares with others, or for nil none does, as at a failover.
+    case cutStore(relay: Int?, VirtualStorePath.Cut)
+    /// The reports of a shared store do not reach a relay, or for nil any of them.
+    case loseReports(relay: Int?)
+    /// The device's connections break, and the next ones reach another relay.
+    case move(device: Int)
 
     /// An operation of a store.
     package enum StorePart: Sendable {
@@ -166,6 +174,17 @@ extension PathConditions {
 
 extension SeededRandom {
     mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
+
+    /// A fault of one of several relays, or of their path to the store.
+    mutating func relayFault(_ relayCount: Int, _ deviceCount: Int) -> TimedFault {
+        let relay = below(4) == 0 ? nil : Optional(below(relayCount))
+        return switch below(8) {
+        case 0..<2: TimedFault(.stopRelay(below(relayCount)), lasts: .milliseconds(100 + below(30_000)))
+        case 2..<4: TimedFault(.cutStore(relay: relay, below(2) == 0 ? .fails : .waits), lasts: pause())
+        case 4: TimedFault(.loseReports(relay: relay), lasts: pause())
+        default: TimedFault(.move(device: below(deviceCount)))
+        }
+    }
 
     /// Usually some seconds, sometimes up to a minute.
     mutating func pause() -> Duration { .milliseconds(500 + below(below(4) == 0 ? 60_000 : 10_000)) }

@@ -67,7 +67,8 @@ final class LifeFaults: FaultyWorld, @unchecked Sendable {  // used by the threa
             await setRefusal(refusal, of: application, in: rooms[room])
             if isOffline { application.device.goOnline() }
         case .closeRoom(let room): try? await relay.relay?.close(room: rooms[room])
-        case .stopReading, .replayHello, .crash, .trim, .loseLog, .loseUploads, .revoke:
+        case .stopReading, .replayHello, .crash, .trim, .loseLog, .loseUploads, .revoke, .stopRelay, .cutStore,
+            .loseReports, .move:
             preconditionFailure("lives have no \(fault)")
         }
     }

@@ -86,10 +86,14 @@ package struct Scenario: Sendable {
     package var roomCount: Int
     /// The kind of each room's sessions, which determines windows and priorities.
     package var kinds: [SessionKind]
-    /// The number of the relay's loops.
+    /// The number of relays, which share the rooms through their store.
+    package var relayCount: Int
+    /// The number of each relay's loops.
     package var loopCount: Int
     /// The delay of the relay's store.
     package var storeDelay: Duration
+    /// The delays of the store for further relays.
+    package var otherStoreDelays: [Duration] = []
     /// The delay of the relay's room policy; nil if the relay has none.
     package var policyDelay: Duration?
     /// The duration after which credentials expire; nil if they do not.
@@ -135,12 +139,14 @@ package struct Scenario: Sendable {
     /// - Parameters:
     ///   - seed: The seed, which determines the scenario.
     ///   - duration: The minimum duration. A scenario with a minimum duration has longer intervals.
-    ///   - loopCount: The number of the relay's loops, which does not affect the actions.
-    package init(seed: UInt64, lasting duration: Duration = .zero, loopCount: Int = 1) {
+    ///   - relayCount: The number of relays. With several, there are faults of them and of their path to the store.
+    ///   - loopCount: The number of each relay's loops, which does not affect the actions.
+    package init(seed: UInt64, lasting duration: Duration = .zero, relayCount: Int = 1, loopCount: Int = 1) {
         // The states of consecutive seeds must not be near each other in the generator's sequence.
         var mixer = SeededRandom(seed: seed)
         var random = SeededRandom(seed: mixer.next())
         self.seed = seed
+        self.relayCount = relayCount
         self.loopCount = loopCount
         isReliable = seed.isMultiple(of: 2)
         devices = []
@@ -189,6 +195,18 @@ package struct Scenario: Sendable {
         if random.below(8) == 0 { addRoles(&random, until: at) }
         if random.below(3) == 0 { addHistory(&random, until: at) }
         if random.below(3) == 0 { addAttachments(&random, until: at) }
+        if relayCount > 1 { addRelayFaults(&random, until: at) }
+    }
+
+    /// Adds faults of relays and of their path to the store.
+    private mutating func addRelayFaults(_ random: inout SeededRandom, until end: Duration) {
+        let milliseconds = Int(end.nanoseconds / 1_000_000)
+        otherStoreDelays = (1..<relayCount).map { _ in .milliseconds([0, 10, 100, 200, 1000, 4000][random.below(6)]) }
+        for _ in 0..<(5 + random.below(20)) {
+            let fault = random.relayFault(relayCount, devices.count)
+            steps.append(Step(at: .milliseconds(random.below(milliseconds + 1)), action: .fault(fault)))
+        }
+        sortSteps()
     }
 
     /// Adds requests for pages of history.

@@ -43,7 +43,8 @@ final class SimulatedFaults: FaultyWorld {
         guard timed.lasts > .zero else { return }
         switch timed.fault {
         case .killRelay, .loseLog, .loseUploads: break
-        case .failStore: hinder(nil, for: timed.lasts) { [unowned self] in end(timed.fault) }
+        case .failStore, .stopRelay, .cutStore, .loseReports:
+            hinder(nil, for: timed.lasts) { [unowned self] in end(timed.fault) }
         case .revoke(let number):
             for device in devices where device.account == devices[number].account {
                 hinder(device, for: timed.lasts) { [unowned self] in end(.revoke(device: device.number)) }
@@ -84,21 +85,28 @@ final class SimulatedFaults: FaultyWorld {
             guard world.replayHello(of: devices[number].client) else { return }
             ledger.fail(.tokensResumeOnce, "device \(devices[number].id)'s link was resumed by another")
         case .crash(let device): crash(devices[device], downFor: time)
-        case .killRelay: restartRelay(time)
+        case .killRelay: restartRelay(randomRelay(), time)
         case .failStore(let part): setStore(part, fails: true)
         case .failOutbox(let device): devices[device].failsSyncs = true
         case .trim(let number, let keeps):
-            let end = UInt64(world.relay.log[rooms[number]]?.count ?? 0) + 1
-            world.relay.trim(rooms[number], before: end - min(end - 1, UInt64(keeps)))
+            let end = UInt64(world.store.log[rooms[number]]?.count ?? 0) + 1
+            world.store.trim(rooms[number], before: end - min(end - 1, UInt64(keeps)))
         case .loseLog(let room):
-            restartRelay(time)
+            // No relay may run meanwhile: a read of the store does not name its log.
+            for number in world.relays.indices { restartRelay(number, time) }
             loseLog(rooms[room])
         case .loseUploads(let byteCount):
-            restartRelay(time)
-            world.relay.attachments.loseEnds(byteCount: byteCount)
+            restartRelay(randomRelay(), time)
+            world.store.attachments.loseEnds(byteCount: byteCount)
         case .revoke(let number):
             world.revoke(devices[number].account)
             for device in devices where device.account == devices[number].account { device.linkAtRelay = nil }
+        case .stopRelay(let number): world.stop(number)
+        case .cutStore(let relay, let cut): for number in numbers(of: relay) { world.storePath?.cut(number, cut) }
+        case .loseReports(let relay): for number in numbers(of: relay) { world.storePath?.setDeaf(number, true) }
+        case .move(let device):
+            world.reroute(devices[device].client)
+            world.cut(devices[device].client)
         case .drainRelay, .copyOrRestoreStore, .refuse, .closeRoom: preconditionFailure("a simulation has no \(fault)")
         }
     }
@@ -115,9 +123,15 @@ final class SimulatedFaults: FaultyWorld {
         case .revoke(let number):
             world.readmit(devices[number].account)
             act(devices[number]) { $0.handle(.start, now: $1) }
+        case .stopRelay(let number): world.resume(number)
+        case .cutStore(let relay, _): for number in numbers(of: relay) { world.storePath?.restore(number) }
+        case .loseReports(let relay): for number in numbers(of: relay) { world.storePath?.setDeaf(number, false) }
         default: break
         }
     }
+
+    /// One relay, or all of them for nil.
+    private func numbers(of relay: Int?) -> Range<Int> { relay.map { $0..<$0 + 1 } ?? world.relays.indices }
 
     private func act(_ device: SimulatedDevice, _ event: (inout ClientEngine, Instant) -> Void) {
         if device.isRunning { world.act(device.client, event) }
@@ -143,19 +157,21 @@ final class SimulatedFaults: FaultyWorld {
         world.switchPath(of: device.client, to: conditions, status)
     }
 
-    private func restartRelay(_ time: Duration) {
-        world.restartRelay(downFor: time)
+    private func randomRelay() -> Int { world.relays.count == 1 ? 0 : random.below(world.relays.count) }
+
+    private func restartRelay(_ number: Int, _ time: Duration) {
+        world.restartRelay(number, downFor: time)
         for device in devices { device.linkAtRelay = nil }
         onRelayStart()
     }
 
     private func setStore(_ part: Fault.StorePart, fails: Bool) {
         switch part {
-        case .append: world.relay.refusesAppends = fails
-        case .appendHalf: world.relay.refusesHalves = fails
-        case .load: world.relay.refusesLoads = fails
-        case .read: world.relay.refusesReads = fails
-        case .attachments: world.relay.attachments.refusesCalls = fails
+        case .append: world.store.refusesAppends = fails
+        case .appendHalf: world.store.refusesHalves = fails
+        case .load: world.store.refusesLoads = fails
+        case .read: world.store.refusesReads = fails
+        case .attachments: world.store.attachments.refusesCalls = fails
         }
     }
 }

@@ -18,8 +18,9 @@ struct VirtualConnection {
     let client: Int
     let id: ConnectionID
     let key: ConnectionKey
-    /// The generation of the relay that accepted the connection.
-    let generation: Int
+    let relay: VirtualRelay
+    /// The generation of the process that accepted the connection.
+    private let generation: Int
     var up = VirtualPipe()
     var down = VirtualPipe()
     var clientSide = Side()
@@ -31,12 +32,16 @@ struct VirtualConnection {
     /// TLS; nil without, and after both ends have closed.
     var tls: VirtualTLSConnection?
 
-    init(client: Int, id: ConnectionID, key: ConnectionKey, generation: Int) {
+    init(client: Int, id: ConnectionID, key: ConnectionKey, relay: VirtualRelay) {
         self.client = client
         self.id = id
         self.key = key
-        self.generation = generation
+        self.relay = relay
+        generation = relay.generation
     }
+
+    /// Whether the present process of a relay has accepted the connection.
+    func isOf(_ relay: VirtualRelay) -> Bool { self.relay === relay && generation == relay.generation }
 
     var relayIsOpen: Bool {
         get { relaySide.isOpen }

@@ -43,6 +43,9 @@ final class VirtualLoops {
     /// The remaining state of all loops when nothing is in transit.
     func quiescence() -> [String] { loops.flatMap { $0.engine.quiescence().faults } }
 
+    /// The copies of rooms in all loops.
+    var positions: [RoomPosition] { loops.flatMap { $0.engine.positions } }
+
     func creditTable(of who: DeviceKey) -> CreditTable? {
         for loop in loops {
             if let table = loop.engine.creditTable(of: who) { return table }
@@ -112,26 +115,25 @@ final class VirtualLoops {
         loops[Int(id.loop)].engine.completed(id, result, now: now)
     }
 
-    /// The loop of the room, or of the account whose rooms are read, receives the answer of the store.
-    func answered(_ answer: StoreAnswer, now: Instant) {
-        switch answer {
-        case .load(let room, _), .append(let room, _, _, _), .read(let room, _, _), .saveProgress(let room, _),
-            .saveRoles(let room, _), .saveMemberships(let room, _):
-            loop(of: room).engine.answered(answer, now: now)
-        case .readMemberships(let id, _):
-            loops[LoopPlace(index: 0, count: loops.count).loop(of: id.account)].engine.answered(answer, now: now)
-        case .touch, .changes: preconditionFailure("no engine asks this")
-        }
+    /// The loop that has asked receives the answer of the store.
+    func answered(_ answer: StoreAnswer, at loop: Int, now: Instant) {
+        loops[loop].engine.answered(answer, now: now)
+    }
+
+    /// The store reports that another relay has changed a room.
+    func changed(_ position: RoomPosition, now: Instant) {
+        loop(of: position.room).engine.changed(position, now: now)
     }
 
     private func loop(of room: RoomName) -> Loop { loops[LoopPlace(index: 0, count: loops.count).loop(of: room)] }
 
     // MARK: - Outputs
 
-    func nextOutput(now: Instant) -> RelayOutput? {
+    /// The next output, with the loop that it is from.
+    func nextOutput(now: Instant) -> (loop: Int, output: RelayOutput)? {
         for number in loops.indices {
             while let output = loops[number].engine.nextOutput(now: now) {
-                if let output = translate(output, from: number, now: now) { return output }
+                if let output = translate(output, from: number, now: now) { return (number, output) }
             }
         }
         return nil

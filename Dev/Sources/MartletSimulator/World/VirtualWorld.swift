@@ -5,7 +5,7 @@ package import MartletTestKit
 import MartletTransport
 package import MartletWire
 
-/// A relay, its clients and the network between them, in one thread and in virtual time.
+/// Relays with one store, their clients and the network between them, in one thread and in virtual time.
 ///
 /// The engines are the real ones, and all bytes are encoded and parsed as on a socket. Time advances from event to
 /// event; simultaneous events happen in the order of their causes. The same seed and the same calls give the same run.
@@ -14,10 +14,12 @@ package final class VirtualWorld {
     package internal(set) var now = Instant(nanoseconds: 1_000_000_000) {
         didSet { setWallClock() }
     }
-    /// The relay; a new instance after `restartRelay`.
-    package private(set) var relay: VirtualRelay {
-        didSet { setWallClock() }
-    }
+    /// The relays.
+    package let relays: [VirtualRelay]
+    /// The relay of a world with one; otherwise the first one.
+    package var relay: VirtualRelay { relays[0] }
+    /// The store of all relays.
+    package let store: VirtualStore
     /// The clients in the order of addition.
     package private(set) var clients: [VirtualClient] = []
     /// The difference of the relay's wall clock to the world's time, in milliseconds.
@@ -33,8 +35,6 @@ package final class VirtualWorld {
 
     /// TLS on ordered carriers; nil without.
     let tls: VirtualTLSWorld?
-    private let relayConfiguration: RelayConfiguration
-    private let loopCount: Int
     let seed: UInt64
     var random: SeededRandom
     var events = TimerQueue<Int>()
@@ -43,35 +43,44 @@ package final class VirtualWorld {
     var connections: [VirtualConnection] = []
     private var delayedEvents: [Event] = []
     private var attempts: [Int: ConnectionID] = [:]
-    /// The generation of the relay. Events for an earlier relay are dropped.
-    private var generation = 0
-    private var relayIsDownUntil = Instant.zero
+    /// The path between several relays and their store; nil with one relay.
+    package private(set) var storePath: VirtualStorePath?
+    /// The relay that each client's connects reach.
+    private var routes: [Int: VirtualRelay] = [:]
+    /// The events of stopped relays, in order.
+    private var stoppedEvents: [Event] = []
     private var stepsAtThisInstant = 0
     /// The number of events and deadlines so far.
     package private(set) var stepCount = 0
     /// The last hello of each client that resumed a link.
-    private var usedHellos: [Int: [UInt8]] = [:]
+    private var usedHellos: [Int: (hello: [UInt8], relay: VirtualRelay)] = [:]
 
-    /// Creates a world with a relay and no clients.
+    /// Creates a world with relays and no clients.
     ///
     /// - Parameter tls: Certificates, if connections on ordered carriers use TLS.
     package init(
-        relay configuration: RelayConfiguration = RelayConfiguration(), loopCount: Int = 1, seed: UInt64 = 1,
-        tls: VirtualTLS? = nil
+        relay configuration: RelayConfiguration = RelayConfiguration(), relayCount: Int = 1, loopCount: Int = 1,
+        seed: UInt64 = 1, tls: VirtualTLS? = nil
     ) {
-        self.loopCount = loopCount
         self.tls = tls.map { VirtualTLSWorld($0) }
         random = SeededRandom(seed: seed)
-        relayConfiguration = configuration
-        relay = VirtualRelay(configuration, loopCount: loopCount, seed: seed)
         self.seed = seed
+        var configuration = configuration
+        configuration.sharesRooms = relayCount > 1
+        let store = VirtualStore(isShared: relayCount > 1, seed: seed)
+        self.store = store
+        relays = (0..<UInt64(relayCount)).map {
+            // The IDs of the relays' links differ.
+            VirtualRelay(configuration, loopCount: loopCount, seed: seed &+ $0 << 48, store: store)
+        }
+        if relayCount > 1 { storePath = VirtualStorePath(self, seed: seed) }
         setWallClock()
     }
 
-    /// Sets the relay's wall clock. Events without bytes from the network require this, too: results of the store
-    /// and of the policy, and deadlines.
+    /// Sets the relays' wall clocks. Events without bytes from the network require this, too: results of the
+    /// store and of the policy, and deadlines.
     private func setWallClock() {
-        relay.loops.setWallClock(wallClock)
+        for relay in relays { relay.loops.setWallClock(wallClock) }
     }
 
     // MARK: - Clients
@@ -110,7 +119,7 @@ package final class VirtualWorld {
     /// Calls an event of the relay's engine and processes the outputs.
     package func act(_ event: (inout RelayEngine, Instant) -> Void) {
         event(&relay.engine, now)
-        settleRelay()
+        settle(relay)
     }
 
     /// Sends a text under the client's next counter and returns the counter.
@@ -135,32 +144,64 @@ package final class VirtualWorld {
 
     // MARK: - Faults
 
-    /// Replaces the relay: links and unstored messages are lost, connections break, and connects fail for a while.
+    /// Replaces the process of a relay: links and unstored messages are lost, connections break, and connects fail for
+    /// a while.
     ///
     /// Pending appends and roles are durable or lost at random.
-    package func restartRelay(downFor time: Duration = .zero) {
-        for index in connections.indices where connections[index].generation == generation {
+    package func restartRelay(_ number: Int = 0, downFor time: Duration = .zero) {
+        let relay = relays[number]
+        for index in connections.indices where connections[index].isOf(relay) {
             connections[index].relayIsOpen = false
             schedule(.ended(connection: index, atRelay: false, .reset), after: delay(of: connections[index]))
         }
+        if !store.isShared { endCalls() }
+        relay.restart(seed: random.next())
+        setWallClock()
+        tls?.restartServer()
+        relay.isDownUntil = now + time
+        resume(number)
+    }
+
+    /// The calls of the store by a process that ends are performed or lost at random.
+    private func endCalls() {
         for number in eventOfNumber.keys.sorted() {
-            switch eventOfNumber[number] {
-            case .work(.store(.append(let append)), generation):
-                if !relay.refusesAppends, random.happens(perMille: 500) {
-                    relay.store(append.entries, in: append.room, erasing: append.erasures)
+            guard case .work(.store(let question, _), _, let generation) = eventOfNumber[number],
+                generation == relay.generation
+            else { continue }
+            switch question {
+            case .append(let append):
+                if !store.refusesAppends, random.happens(perMille: 500) {
+                    store.append(append.entries, to: append.room, erasing: append.erasures)
                 }
-            case .work(.store(.saveRoles(let room, let roles, _, let creation)), generation):
-                if !relay.refusesAppends, random.happens(perMille: 500) { relay.store(roles, of: room, creation) }
-            case .work(.store(.saveMemberships(let room, let changes)), generation):
-                if !relay.refusesMemberships, random.happens(perMille: 500) { relay.store(changes, of: room) }
+            case .saveRoles(let room, let roles, _, let creation):
+                if !store.refusesAppends, random.happens(perMille: 500) { store.saveRoles(roles, of: room, creation) }
+            case .saveMemberships(let room, let changes):
+                if !store.refusesMemberships, random.happens(perMille: 500) { store.saveMemberships(changes, of: room) }
             default: break
             }
         }
-        relay = VirtualRelay(relayConfiguration, loopCount: loopCount, after: relay, seed: random.next())
-        tls?.restartServer()
-        generation += 1
-        relayIsDownUntil = now + time
     }
+
+    /// Stops the process of a relay until `resume`, as by SIGSTOP: its events and deadlines wait.
+    package func stop(_ number: Int) {
+        relays[number].isStopped = true
+    }
+
+    /// Continues a stopped process, whose events happen at once, in order.
+    package func resume(_ number: Int) {
+        relays[number].isStopped = false
+        let waiting = stoppedEvents
+        stoppedEvents = []
+        for event in waiting { perform(event) }
+    }
+
+    /// Moves a client: its next connects reach another relay, if there is one.
+    package func reroute(_ client: VirtualClient) {
+        guard let index = index(of: client), relays.count > 1 else { return }
+        routes[index] = relays.filter { $0 !== route(of: index) }[Int(random.next() % UInt64(relays.count - 1))]
+    }
+
+    private func route(of index: Int) -> VirtualRelay { routes[index] ?? relays[index % relays.count] }
 
     /// Breaks a client's connections. Both sides notice after half a round trip.
     package func cut(_ client: VirtualClient) {
@@ -238,40 +279,41 @@ package final class VirtualWorld {
 
     /// Replays the last resuming hello of a client on another connection. Returns whether a link was resumed.
     package func replayHello(of client: VirtualClient) -> Bool {
-        guard let number = index(of: client), let hello = usedHellos[number], isRelayUp,
+        guard let number = index(of: client), let (hello, relay) = usedHellos[number], isUp(relay), !relay.isStopped,
             let key = relay.engine.accepted(client.carrier, now: now)
         else { return false }
         let before = relay.loops.statistics.resumes
         relay.loops.receive(hello.rawBytes, on: key, now: now)
-        settleRelay()
+        settle(relay)
         let isResumed = relay.loops.statistics.resumes != before
         relay.loops.closed(key, now: now)
-        settleRelay()
+        settle(relay)
         return isResumed
     }
 
     /// Revokes an account: its devices are disconnected and refused until `readmit`.
     package func revoke(_ account: AccountName) {
-        relay.refusals[account] = Notice(code: .revoked)
-        relay.loops.revoke(account, now: now)
-        settleRelay()
+        for relay in relays {
+            relay.refusals[account] = Notice(code: .revoked)
+            handle(.revoked(account, relay))
+        }
     }
 
     /// Accepts an account's devices again.
     package func readmit(_ account: AccountName) {
-        relay.refusals[account] = nil
+        for relay in relays { relay.refusals[account] = nil }
     }
 
     /// Whether the client's newest connection reaches the relay.
     package func isPathIntact(of client: VirtualClient) -> Bool {
         guard let newest = connections.last(where: { clients[$0.client] === client }) else { return false }
-        return newest.generation == generation && newest.clientSide.isOpen && newest.relaySide.isOpen
+        return newest.isOf(newest.relay) && newest.clientSide.isOpen && newest.relaySide.isOpen
             && !newest.hasNoMapping
     }
 
-    /// The number of open connections of a client at the relay.
+    /// The number of open connections of a client at the relays.
     package func openConnectionCount(of client: VirtualClient) -> Int {
-        connections.count { $0.generation == generation && clients[$0.client] === client && $0.relaySide.isOpen }
+        connections.count { $0.isOf($0.relay) && clients[$0.client] === client && $0.relaySide.isOpen }
     }
 
     // MARK: - Time
@@ -303,13 +345,15 @@ package final class VirtualWorld {
         return true
     }
 
-    var isRelayUp: Bool { now >= relayIsDownUntil }
+    /// Whether all relays can be reached.
+    var areRelaysUp: Bool { relays.allSatisfy { isUp($0) && !$0.isStopped } }
+
+    private func isUp(_ relay: VirtualRelay) -> Bool { now >= relay.isDownUntil }
 
     private var nextEventTime: Instant? {
         var earliest = events.earliest
-        for candidate in [relay.loops.deadline] + clients.map({ $0.engine.deadline }) {
-            if let candidate { earliest = min(earliest ?? candidate, candidate) }
-        }
+        for relay in relays where !relay.isStopped { earliest = earliest.orEarlier(relay.loops.deadline) }
+        for client in clients { earliest = earliest.orEarlier(client.engine.deadline) }
         return earliest
     }
 
@@ -320,9 +364,10 @@ package final class VirtualWorld {
         if let number = events.popExpired(now: now), let event = eventOfNumber.removeValue(forKey: number) {
             return handle(event)
         }
-        if let deadline = relay.loops.deadline, deadline <= now {
+        for relay in relays where !relay.isStopped {
+            guard let deadline = relay.loops.deadline, deadline <= now else { continue }
             relay.loops.deadlinePassed(now: now)
-            settleRelay()
+            settle(relay)
         }
         for client in clients {
             guard let deadline = client.engine.deadline, deadline <= now else { continue }
@@ -348,7 +393,8 @@ package final class VirtualWorld {
         case ended(connection: Int, atRelay: Bool, Ending)
         case closeTimeout(connection: Int, atRelay: Bool)
         case credential(client: Int, ConnectionID, Result<Credential?, CredentialFailure>)
-        case work(VirtualRelay.Work, generation: Int)
+        case work(VirtualRelay.Work, VirtualRelay, generation: Int)
+        case revoked(AccountName, VirtualRelay)
         case call(() -> Void)
     }
 
@@ -365,21 +411,38 @@ package final class VirtualWorld {
         nextNumber += 1
     }
 
+    /// The relay at which an event happens; nil for an event at a client.
+    private func relay(of event: Event) -> VirtualRelay? {
+        switch event {
+        case .arrived(_, let index, true), .writable(let index, true), .ended(let index, true, _),
+            .closeTimeout(let index, true):
+            connections[index].relay
+        case .established(let client, _): route(of: client)
+        case .work(_, let relay, _), .revoked(_, let relay): relay
+        default: nil
+        }
+    }
+
     private func handle(_ event: Event) {
+        if !isDelayed(event) { perform(event) }
+    }
+
+    private func perform(_ event: Event) {
+        guard relay(of: event)?.isStopped != true else { return stoppedEvents.append(event) }
         switch event {
         case .established(let client, let id):
-            establish(clients[client], client, id)
+            establish(clients[client], client, id, at: route(of: client))
         case .refused(let client, let id):
             clients[client].engine.handle(.connectFailed(id), now: now)
             settle(clients[client])
         case .arrived(let segment, let index, let atRelay):
-            if !isDelayed(event, on: index, atRelay) { arrive(segment, index, atRelay) }
+            arrive(segment, index, atRelay)
         case .writable(let index, let atRelay):
             connections[index][pipeFromRelay: atRelay].isWaiting = false
             fill(index, atRelay: atRelay)
             if !atRelay { settle(clients[connections[index].client]) }
         case .ended(let index, let atRelay, let ending):
-            if ending == .reset || !isDelayed(event, on: index, atRelay) { endCarrier(index, atRelay, ending) }
+            endCarrier(index, atRelay, ending)
         case .closeTimeout(let index, let atRelay):
             finishClose(index, atRelay: atRelay)
         case .credential(let client, let id, let result):
@@ -388,10 +451,13 @@ package final class VirtualWorld {
             case .failure: clients[client].engine.handle(.credentialFailed(id), now: now)
             }
             settle(clients[client])
-        case .work(let work, let generation):
-            guard generation == self.generation else { return }
+        case .work(let work, let relay, let generation):
+            guard generation == relay.generation else { return }
             relay.perform(work, now: now)
-            settleRelay()
+            settle(relay)
+        case .revoked(let account, let relay):
+            relay.loops.revoke(account, now: now)
+            settle(relay)
         case .call(let body): body()
         }
     }
@@ -437,19 +503,25 @@ package final class VirtualWorld {
         }
     }
 
-    private func settleRelay() {
+    private func settle(_ relay: VirtualRelay) {
         let (network, work) = relay.drain(now: now)
-        for (work, delay) in work { schedule(.work(work, generation: generation), after: delay) }
+        for (work, delay) in work {
+            if let storePath, case .store(let question, let loop) = work {
+                storePath.ask(question, relay, loop: loop)
+            } else {
+                schedule(.work(work, relay, generation: relay.generation), after: delay)
+            }
+        }
         for output in network {
             switch output {
             case .link(.transmit(let keys)):
-                for key in keys { if let index = connection(key) { fill(index, atRelay: true) } }
+                for key in keys { if let index = connection(key, relay) { fill(index, atRelay: true) } }
             case .link(.close(let key, let afterFlush)):
-                if let index = connection(key) { close(index, atRelay: true, isGraceful: afterFlush) }
+                if let index = connection(key, relay) { close(index, atRelay: true, isGraceful: afterFlush) }
             case .link(.pauseReading(let key)):
-                if let index = connection(key) { connections[index].isPaused = true }
+                if let index = connection(key, relay) { connections[index].isPaused = true }
             case .link(.resumeReading(let key)):
-                guard let index = connection(key) else { continue }
+                guard let index = connection(key, relay) else { continue }
                 connections[index].isPaused = false
                 readUnread(index)
             default: break
@@ -457,12 +529,18 @@ package final class VirtualWorld {
         }
     }
 
-    private func connection(_ key: ConnectionKey) -> Int? {
-        connections.lastIndex { $0.generation == generation && $0.key == key }
+    /// The relay's process receives something from the store, unless it has ended.
+    func deliver(_ work: VirtualRelay.Work, to relay: VirtualRelay, generation: Int) {
+        schedule(.work(work, relay, generation: generation), after: .zero)
+    }
+
+    private func connection(_ key: ConnectionKey, _ relay: VirtualRelay) -> Int? {
+        connections.lastIndex { $0.isOf(relay) && $0.key == key }
     }
 
     private func connect(_ client: VirtualClient, _ index: Int, _ id: ConnectionID) {
         attempts[index] = id
+        if relays.count > 1, random.happens(perMille: 100) { reroute(client) }
         // A connect takes a round trip. On a blocked path the engine's timeout ends it.
         if client.isReachable { schedule(.established(client: index, id), after: client.conditions.delay * 2) }
     }
@@ -494,22 +572,29 @@ package final class VirtualWorld {
 
     // MARK: - Connections
 
-    private func establish(_ client: VirtualClient, _ index: Int, _ id: ConnectionID) {
+    private func establish(_ client: VirtualClient, _ index: Int, _ id: ConnectionID, at relay: VirtualRelay) {
         guard attempts[index] == id, client.isReachable else { return }
         attempts[index] = nil
-        guard isRelayUp, let key = relay.engine.accepted(client.carrier, now: now) else {
+        guard isUp(relay), let key = relay.engine.accepted(client.carrier, now: now) else {
+            reroute(client)
             return schedule(.refused(client: index, id), after: .zero)
         }
         connectionCount += 1
-        connections.append(VirtualConnection(client: index, id: id, key: key, generation: generation))
-        guard !startTLS(connections.count - 1) else { return settleRelay() }
+        connections.append(VirtualConnection(client: index, id: id, key: key, relay: relay))
+        guard !startTLS(connections.count - 1) else { return settle(relay) }
         client.engine.handle(.connected(id, localAddress: nil), now: now)
         settle(client)
-        settleRelay()
+        settle(relay)
     }
 
-    /// Delays an event on a blocked path. A connection without NAT mapping drops it.
-    private func isDelayed(_ event: Event, on index: Int, _ atRelay: Bool) -> Bool {
+    /// Delays bytes and their end on a blocked path. A connection without NAT mapping drops them.
+    private func isDelayed(_ event: Event) -> Bool {
+        let (index, atRelay): (Int, Bool)
+        switch event {
+        case .arrived(_, let connection, let side), .ended(let connection, let side, .finished):
+            (index, atRelay) = (connection, side)
+        default: return false
+        }
         if connections[index].hasNoMapping { return true }
         switch clients[connections[index].client].blocked {
         case nil: return false
@@ -540,11 +625,12 @@ package final class VirtualWorld {
         }
         while isReading(index, atRelay: true), !connections[index].relaySide.unread.isEmpty {
             let segment = connections[index].relaySide.unread.removeFirst()
+            let relay = connections[index].relay
             let bytes = decrypted(segment.bytes, index, atRelay: true)
             let resumes = relay.loops.statistics.resumes
             if !bytes.isEmpty { relay.loops.receive(bytes.rawBytes, on: connections[index].key, now: now) }
             noteRead(segment.byteCount, index, atRelay: true)
-            settleRelay()
+            settle(relay)
             noteHello(bytes, index, resumes: resumes)
             finishReceiving(index, atRelay: true)
         }
@@ -552,16 +638,19 @@ package final class VirtualWorld {
 
     /// Keeps the hello of a resumed link, without the early frames behind it.
     private func noteHello(_ bytes: [UInt8], _ index: Int, resumes: UInt64) {
-        guard relay.loops.statistics.resumes != resumes, isHandshake(bytes), let hello = frames(bytes).first else {
-            return
-        }
-        usedHellos[connections[index].client] = hello
+        let connection = connections[index]
+        guard connection.relay.loops.statistics.resumes != resumes, isHandshake(bytes),
+            let hello = frames(bytes).first
+        else { return }
+        usedHellos[connection.client] = (hello, connection.relay)
     }
 
     private func isReading(_ index: Int, atRelay: Bool) -> Bool {
         let side = connections[index][atRelay: atRelay]
         guard side.isOpen, !side.isClosing else { return false }
-        return atRelay ? !connections[index].isPaused : clients[connections[index].client].isReading
+        return atRelay
+            ? !connections[index].isPaused && !connections[index].relay.isStopped
+            : clients[connections[index].client].isReading
     }
 
     private func noteRead(_ byteCount: Int, _ index: Int, atRelay: Bool) {
@@ -580,12 +669,12 @@ package final class VirtualWorld {
             return settle(clients[connection.client])
         }
         if ending == .finished {
-            relay.loops.endOfStream(connection.key, now: now)
+            connection.relay.loops.endOfStream(connection.key, now: now)
         } else {
             connections[index].relaySide.isOpen = false
-            relay.loops.closed(connection.key, now: now)
+            connection.relay.loops.closed(connection.key, now: now)
         }
-        settleRelay()
+        settle(connection.relay)
     }
 
     private func close(_ index: Int, atRelay: Bool, isGraceful: Bool) {
@@ -609,9 +698,9 @@ package final class VirtualWorld {
             .ended(connection: index, atRelay: !atRelay, .finished),
             at: max(sent, now) + client.conditions.delay + client.conditions.jitter)
         if atRelay {
-            guard connection.generation == generation else { return }
-            relay.loops.closed(connection.key, now: now)
-            settleRelay()
+            guard connection.isOf(connection.relay) else { return }
+            connection.relay.loops.closed(connection.key, now: now)
+            settle(connection.relay)
         } else {
             client.engine.handle(.closed(connection.id, byPeer: false), now: now)
             settle(client)
@@ -655,8 +744,8 @@ package final class VirtualWorld {
         let capacity = VirtualPipe.bufferByteCount / 2 + FrameHeader.byteCount
         return [UInt8](capacity: capacity) { out in
             if atRelay {
-                if connection.generation == generation {
-                    relay.loops.transmit(on: connection.key, into: &out, now: now)
+                if connection.isOf(connection.relay) {
+                    connection.relay.loops.transmit(on: connection.key, into: &out, now: now)
                 }
             } else {
                 clients[connection.client].engine.transmit(on: connection.id, into: &out, now: now)

@@ -437,7 +437,7 @@ import Testing
         let stage = RelayStage()
         let alice = stage.member("alice", of: .lobby)
         for counter in 1...3 as ClosedRange<UInt64> { alice.text("hello", counter: counter) }
-        stage.relay.trim(.lobby, before: 3)
+        stage.relay.store.trim(.lobby, before: 3)
         alice.text("hello", counter: 4)
         let bob = stage.member("bob", of: .lobby)
         #expect(bob.log.last(Opened.self)?.first == 3)

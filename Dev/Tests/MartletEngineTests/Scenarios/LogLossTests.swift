@@ -12,7 +12,7 @@ import Testing
     private func lose(_ pair: Pair, thenSay count: Int) throws {
         pair.world.blackHole(pair.alice)
         pair.world.restartRelay()
-        pair.world.relay.loseLog(of: .lobby)
+        pair.world.store.loseLog(of: .lobby)
         pair.world.run(for: .seconds(30))
         for number in 0..<count { try pair.world.send("new \(number)", from: pair.bob, in: pair.his) }
         pair.world.run(for: .seconds(30))
@@ -26,12 +26,12 @@ import Testing
         let pair = try Pair()
         for number in 0..<10 { try pair.world.send("old \(number)", from: pair.bob, in: pair.his) }
         pair.world.run(for: .seconds(5))
-        let log = pair.world.relay.logID(.lobby)
+        let log = pair.world.store.logID(.lobby)
         try lose(pair, thenSay: count)
         let expected = (0..<10).map { "old \($0)" } + (0..<count).map { "new \($0)" }
         #expect(pair.alice.texts(in: pair.hers) == expected)
         let previous = RoomCursor(log: log, offset: 10)
-        let current = RoomCursor(log: pair.world.relay.logID(.lobby), offset: 0)
+        let current = RoomCursor(log: pair.world.store.logID(.lobby), offset: 0)
         #expect(pair.alice.events(in: pair.hers).contains(.logReplaced(previous: previous, current: current)))
     }
 

@@ -69,7 +69,7 @@ import Testing
         let pair = try Pair()
         let lines = try pair.say(1...2000)
         #expect(pair.isAccepted(2000))
-        pair.world.relay.trim(.lobby, before: 501)
+        pair.world.store.trim(.lobby, before: 501)
         pair.world.restartRelay()
         let late = pair.world.addClient("late")
         let room = try pair.world.open(.lobby, for: late)

@@ -72,7 +72,7 @@ struct MembershipTests {
         let hers = try stage.open(alice)
         stage.world.run(for: .seconds(2))
         #expect(phone.rooms[.lobby]?.unreadCount == 1)
-        let cursor = RoomCursor(log: stage.world.relay.logID(.lobby), offset: 1)
+        let cursor = RoomCursor(log: stage.world.store.logID(.lobby), offset: 1)
         stage.world.act(alice) { $0.markRead(hers, upTo: cursor, now: $1) }
         stage.world.run(for: .seconds(2))
         #expect(phone.rooms[.lobby]?.read == 1 && phone.rooms[.lobby]?.unreadCount == 0)

@@ -19,7 +19,7 @@ import Testing
         #expect(alice.texts == ["closing at ten"])
         #expect(alice.log.last(Message.self)?.relay?.sender == .named("service"))
         let cursor = try #require(try stage.relay.commandResults[7]?.get())
-        #expect(cursor == .published(RoomCursor(log: stage.relay.logID(.lobby), offset: 1)))
+        #expect(cursor == .published(RoomCursor(log: stage.relay.store.logID(.lobby), offset: 1)))
         #expect(stage.member("service").log.last(Reject.self)?.notice.code == .forbidden)
     }
 

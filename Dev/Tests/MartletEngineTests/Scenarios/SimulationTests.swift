@@ -29,6 +29,15 @@ import Testing
         if seed <= 5 { #expect(Simulation.run(scenario).traceHash == result.traceHash) }
     }
 
+    // W-62, R-44, R-206, R-207, R-209
+    @Test(arguments: UInt64(1)...24)
+    func `seed runs without violations on several relays with one store`(seed: UInt64) {
+        let scenario = Scenario(seed: seed, relayCount: 2 + Int(seed % 2), loopCount: seed % 3 == 0 ? 2 : 1)
+        let result = Simulation.run(scenario)
+        #expect(result.violations.isEmpty)
+        if seed <= 3 { #expect(Simulation.run(scenario).traceHash == result.traceHash) }
+    }
+
     @Test(arguments: UInt64(1)...100) func `scenario has at least 200 messages and 10 faults`(seed: UInt64) {
         let scenario = Scenario(seed: seed)
         #expect(scenario.messageCount >= 200)
@@ -39,6 +48,13 @@ import Testing
     @Test func `scenarios of different seeds end with different steps`() {
         let ends = (UInt64(1)...300).map { Scenario(seed: $0).steps.suffix(5).map { "\($0.action)" } }
         #expect(Set(ends).count == 300)
+    }
+
+    @Test func `scenario of several relays has the steps of one relay and more faults`() {
+        let (one, three) = (Scenario(seed: 5), Scenario(seed: 5, relayCount: 3))
+        let steps = Set(three.steps.map { "\($0)" })
+        #expect(one.steps.allSatisfy { steps.contains("\($0)") })
+        #expect(three.faultCount >= one.faultCount + 5 && three.otherStoreDelays.count == 2)
     }
 
     @Test func `different seeds give different traces`() {

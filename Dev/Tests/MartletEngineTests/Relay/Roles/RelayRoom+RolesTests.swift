@@ -109,7 +109,7 @@ import Testing
                     offset: 1, acceptedAt: 1, sender: .carol, device: DeviceID(rawValue: 9),
                     clientBody: Message.encodeClient(counter: 1, kind: .text, content: Message.textContent("old"))
                         .rawBytes)))
-        stage.relay.store([entry], in: .lobby)
+        stage.relay.store.append([entry], to: .lobby)
         let alice = stage.member("alice")
         #expect(alice.texts == ["old"])
         #expect(alice.operate(.setAccess(.closed)) == .forbidden)
@@ -121,7 +121,7 @@ import Testing
     //
     @Test func `roles that cannot be decoded reset sessions with storeUnavailable, and are noted`() {
         let stage = RolesStage()
-        stage.relay.store([9], of: .lobby, nil)
+        stage.relay.store.saveRoles([9], of: .lobby, nil)
         #expect(stage.member("alice").resets == [.storeUnavailable])
         #expect(stage.relay.notes.contains(.rolesInvalid(.lobby, .unknownVersion(9))))
         #expect(stage.relay.roles[.lobby] == [9])
