@@ -155,7 +155,11 @@ enum PostgresReader {
         query.add(Int64(clamping: range.from))
         query.add(Int64(min(max(range.maxCount, 0), Int(Int32.max))))
         query.add(Int64(clamping: range.maxByteCount))
-        return try history(range, of: room, try await connection.run([query])[0], from: 0)
+        let found = try await connection.run([query])[0]
+        if let log = range.log, found.rows.isEmpty || LogID(rawValue: found.uint64(0, 5)) != log {
+            throw RoomStoreError.logLost
+        }
+        return try history(range, of: room, found, from: 0)
     }
 
     /// The history in rows of first offset, last offset, and those of a batch. Without a row the room has no log.

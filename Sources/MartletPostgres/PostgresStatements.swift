@@ -60,7 +60,8 @@ enum PostgresStatements {
     static let saveProgress = PostgresStatement(
         "save_progress",
         """
-        INSERT INTO progress SELECT rooms.id, new.account, new.delivered, new.read
+        INSERT INTO progress
+        SELECT rooms.id, new.account, least(new.delivered, last_offset), least(new.read, last_offset)
         FROM unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::bigint[]) AS new(name, account, delivered, read)
         JOIN rooms ON rooms.name = new.name
         ON CONFLICT (room, account) DO UPDATE SET
@@ -212,7 +213,7 @@ enum PostgresStatements {
     static let page = PostgresStatement(
         "page",
         """
-        SELECT rooms.first_offset, last_offset, b.first_offset, count, messages
+        SELECT rooms.first_offset, last_offset, b.first_offset, count, messages, rooms.log
         FROM rooms LEFT JOIN LATERAL (
             SELECT * FROM (
                 SELECT batches.first_offset, count, messages,

@@ -317,7 +317,7 @@ extension RelayRoom {
                 members[slot].isReading = true
                 let range = ReadRange(
                     from: wanted, maxCount: RelayRoom.readCount,
-                    maxByteCount: min(RelayRoom.readByteCount, members[slot].credit))
+                    maxByteCount: min(RelayRoom.readByteCount, members[slot].credit), log: log.id)
                 let id = ReadID(member: handle(slot), erasureCount: log.erasureCount)
                 return effects.append(.store(.read(name, id, range)))
             }

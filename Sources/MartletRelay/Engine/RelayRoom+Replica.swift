@@ -67,7 +67,8 @@ extension RelayRoom {
     mutating func readMissed(into effects: inout Deque<RoomEffect>) {
         guard !isBusy || publication.entryCount == 0, replica.beginRead(after: log.lastOffset) else { return }
         let range = ReadRange(
-            from: log.lastOffset + 1, maxCount: RelayRoom.readCount, maxByteCount: RelayRoom.readByteCount)
+            from: log.lastOffset + 1, maxCount: RelayRoom.readCount, maxByteCount: RelayRoom.readByteCount,
+            log: log.id)
         let id = ReadID(member: relayHandle, erasureCount: log.erasureCount)
         effects.append(.store(.read(name, id, range)))
     }

@@ -56,12 +56,15 @@ public struct ReadRange: Equatable, Sendable {
     public var maxCount: Int
     /// The maximum number of bytes of bodies; one message of any length is read.
     public var maxByteCount: Int
+    /// The log; nil for the current one. A `shared` store that has another log fails with `logLost`.
+    public var log: LogID?
 
     /// A range that begins at `from`.
-    public init(from: UInt64, maxCount: Int, maxByteCount: Int) {
+    public init(from: UInt64, maxCount: Int, maxByteCount: Int, log: LogID? = nil) {
         self.from = from
         self.maxCount = maxCount
         self.maxByteCount = maxByteCount
+        self.log = log
     }
 }
 

@@ -299,6 +299,7 @@ struct Rooms: ~Copyable, Sendable {
                 return true
             }
         case .append(let room, _, _, .failure): stored(room, upTo: nil)
+        case .read(let room, _, .failure(.logLost)): logLost(room)
         case .read(let room, let id, let result) where id.member.slot < 0:
             replicate(room) { $0.missedRead(try? result.get(), at: now, into: &$1) }
         case .read(_, let id, let result):

@@ -938,7 +938,7 @@ package final class Simulation {
     /// The checks that runs with several relays leave out, because a function does not reach members at other relays,
     /// or not at once.
     private static let exemptions: [OneRelayCheck: String] = [
-        .links: "a relay that has not a device's link refuses its resume; another one may have it still",
+        .links: "a relay refuses to resume a link of another relay, which may still have it",
         .presence: "presence is reported to the members at one relay",
         .receipts: "receipts are sent to the members at one relay",
         .requests: "a request reaches the members at one relay",

@@ -109,6 +109,7 @@ package final class VirtualStore {
             return .load(room, result(snapshot, isRefused: refusesLoads))
         case .append(let append): return answer(to: append)
         case .read(let room, let id, let range):
+            guard range.log == nil || range.log == logID(room) else { return .read(room, id, .failure(.logLost)) }
             let history = RoomHistory(entries: entries(of: room, in: range), firstOffset: first(room))
             return .read(room, id, result(history, isRefused: refusesReads))
         case .saveProgress(let room, let marks):
@@ -179,7 +180,8 @@ package final class VirtualStore {
         precondition(
             append.expectedOffset <= found.lastOffset + 1, "a relay appends after messages that are not stored")
         guard append.expectedOffset == found.lastOffset + 1 else {
-            let range = ReadRange(from: append.expectedOffset, maxCount: random.below(4) == 0 ? 1 : 256, maxByteCount: .max)
+            let count = random.below(4) == 0 ? 1 : 256
+            let range = ReadRange(from: append.expectedOffset, maxCount: count, maxByteCount: .max)
             return .conflict(
                 RoomHistory(entries: self.entries(of: append.room, in: range), firstOffset: first(append.room)))
         }

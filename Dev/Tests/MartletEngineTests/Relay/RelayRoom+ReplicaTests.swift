@@ -310,6 +310,17 @@ import Testing
         #expect(script.drain() == [.reset("alice", .storeUnavailable)])
     }
 
+    //
+    @Test func `a read of a log that was replaced → the sessions are reset, and no message of the other log is sent`() {
+        var script = RoomScript("alice", snapshot: RoomSnapshot(log: LogID(rawValue: 1)))
+        changed(&script, log: LogID(rawValue: 1), end: 2)
+        _ = script.drain()
+        let id = ReadID(member: MemberHandle(
+            room: 0, slot: -1, key: MemberKey(link: LinkKey(slot: -1, generation: 0), session: .control)))
+        script.rooms.answered(.read(script.room, id, .failure(.logLost)), at: 5000)
+        #expect(script.drain() == [.reset("alice", .storeUnavailable)] && script.rooms.count == 0)
+    }
+
     // MARK: Roles
 
     //

@@ -46,6 +46,8 @@ extension RelayRoom {
         switch step {
         case .read(let range):
             let id = ReadID(member: member, request: number, erasureCount: log.erasureCount)
+            var range = range
+            range.log = log.id
             effects.append(.store(.read(name, id, range)))
         case .answer(let entries): answer(number, with: entries, into: &effects)
         }
