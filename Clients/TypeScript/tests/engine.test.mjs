@@ -301,6 +301,20 @@ test('a message that an earlier process may have handed over cannot be cancelled
     assert.equal(room({ isOfEarlierProcess: true, expiresAt: 90_000, isMarked: true }).cancel(1n), false)
 })
 
+test('frames of a session that has ended: once each, then they bring no progress (S-14, S-59)', () => {
+    const s = new Scenario().online()
+    s.serve('reset', { session: 1, code: Code.serverBusy })
+    const late = () => {
+        for (let sequence = 2; sequence < 1_502 && cutOf(s) === undefined; sequence++) {
+            s.serve('data', s.message(sequence), { session: 1, sequence })
+        }
+    }
+    late()
+    assert.equal(cutOf(s), undefined)
+    late()
+    assert.equal(cutOf(s), Code.controlFlood)
+})
+
 test('moreFragments of an unknown type is ignored (W-13)', () => {
     const s = new Scenario().online()
     const bytes = encodeFrame({ type: 0x7001, sequence: 2, timestamp: 0, flags: 11, compression: 0, session: 1,
