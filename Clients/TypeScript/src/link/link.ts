@@ -39,7 +39,7 @@ export type LinkEvent =
 
 const info = (type: number): TypeInfo => types.get(type)!
 
-/** Whether the low bits of a sequence are behind those of another one. */
+/** Whether the low bits of a sequence are behind those of an earlier sequence. */
 const isAfter = (low: number, other: number): boolean => (low - other | 0) > 0
 
 /** A link of a device with a server. It outlives connections; its owner attaches and detaches them. */
