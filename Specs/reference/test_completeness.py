@@ -385,7 +385,7 @@ class Check:
 
 # Clauses about carriers, time, queues or the behavior of applications, which bytes cannot violate.
 ABOUT_CONDUCT = {"W-1", "W-34", "W-49", "W-62", "W-75", "M-13", "M-18", "M-25", "M-26", "M-27", "M-28", "M-29",
-                 "M-43", "M-44"}
+                 "M-43", "M-44", "M-50"}
 
 
 def vectors(name):

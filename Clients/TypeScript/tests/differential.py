@@ -19,7 +19,7 @@ from random_packets import PacketMaker  # noqa: E402
 
 
 def agreed(case, answer, original=differential.agreed):
-    """As in the reference. W-8 names W-21 in step 5 and in step 9, before and behind the decompression of step 6."""
+    """As in the reference, which checks the order of fragments in step 5 of W-8. This client does in step 9."""
     mine = original(case, answer)
     if mine is not None:
         return mine

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Code, Scenario } from './support/scenario.mjs'
 import { redirected, parseEndpoint } from '../build/client/endpoint.js'
-import { bytesOfTLVs } from '../build/messages/tlvs.js'
+import { bytesOfTLVs, textContent } from '../build/messages/tlvs.js'
+import { encodeFrame } from '../build/wire/header.js'
 import { ReconnectPolicy } from '../build/client/policy.js'
 
 const cutOf = (s) => s.last('goaway')?.fields.code
@@ -259,6 +260,71 @@ test('a reused counter: another device ID, and the message is published under it
     assert.equal(s.last('data').fields.counter, 1n)
 })
 
+test('a message of an earlier process: its acceptance is no sign of a reused counter (C-76, R-152)', () => {
+    const open = (fields, head, counter) => {
+        const s = new Scenario()
+        s.connect()
+        s.welcome()
+        s.run((engine, now) => {
+            engine.openRoom('lobby', { cursor: 0n }, now)
+            engine.publish('lobby', { counter: 1n, kind: 0x1001, content: textContent('one'), isMarked: false,
+                ...fields }, now)
+        })
+        s.serve('opened', { head, first: 1n, log: 9n, member: ['ada'], ...(counter && { counter }) }, { session: 1 })
+        return s
+    }
+    const accepted = { acceptedRun: [{ counter: 1n, count: 1, offset: 3n }] }
+    const old = open({ isOfEarlierProcess: true }, 5n)
+    old.serve('accepted', accepted, { session: 1 })
+    assert.deepEqual([old.eventsOf('accepted').length, old.eventsOf('reused').length], [1, 0])
+    const fresh = open({}, 5n)
+    fresh.serve('accepted', accepted, { session: 1 })
+    assert.deepEqual([fresh.eventsOf('accepted').length, fresh.eventsOf('reused').length], [0, 1])
+    assert.equal(open({ isOfEarlierProcess: true }, 5n, 99n).eventsOf('reused').length, 0)
+    assert.equal(open({}, 5n, 99n).eventsOf('reused').length, 1)
+    assert.equal(open({}, 5n, 64n).eventsOf('reused').length, 0)
+})
+
+test('a message that an earlier process may have handed over cannot be cancelled (C-76)', () => {
+    const room = (fields) => {
+        const s = new Scenario()
+        s.run((engine, now) => {
+            engine.openRoom('lobby', { cursor: 0n }, now)
+            engine.publish('lobby', { counter: 1n, kind: 0x1001, content: textContent('one'), isMarked: false,
+                ...fields }, now)
+        })
+        return s.engine.room('lobby')
+    }
+    assert.equal(room({}).cancel(1n), true)
+    assert.equal(room({ isOfEarlierProcess: true }).cancel(1n), false)
+    assert.equal(room({ isOfEarlierProcess: true, expiresAt: 90_000 }).cancel(1n), true)
+    assert.equal(room({ isOfEarlierProcess: true, expiresAt: 90_000, isMarked: true }).cancel(1n), false)
+})
+
+test('frames of a session that has ended: once each, then they bring no progress (S-14, S-59)', () => {
+    const s = new Scenario().online()
+    s.serve('reset', { session: 1, code: Code.serverBusy })
+    const late = () => {
+        for (let sequence = 2; sequence < 1_502 && cutOf(s) === undefined; sequence++) {
+            s.serve('data', s.message(sequence), { session: 1, sequence })
+        }
+    }
+    late()
+    assert.equal(cutOf(s), undefined)
+    late()
+    assert.equal(cutOf(s), Code.controlFlood)
+})
+
+test('moreFragments of an unknown type is ignored (W-13)', () => {
+    const s = new Scenario().online()
+    const bytes = encodeFrame({ type: 0x7001, sequence: 2, timestamp: 0, flags: 11, compression: 0, session: 1,
+        body: new Uint8Array(0) })
+    s.run((engine, now) => engine.carrierData(s.connection, bytes, now))
+    s.serve('data', s.message(1), { session: 1, sequence: 3 })
+    assert.equal(s.eventsOf('message').length, 1)
+    assert.equal(cutOf(s), undefined)
+})
+
 test('a silent server is pinged, and replaced within 8.8 s while an answer is due (C-47)', () => {
     const s = new Scenario().online()
     s.publish(1)
@@ -370,6 +436,49 @@ test('the waits between attempts (C-55, C-93, C-94, C-95)', () => {
     assert.equal(policy.deadline, 84_000)
     policy.hurry(60_000)
     assert.equal(policy.deadline, 64_096)
+})
+
+test('a row keeps its base, and only ends of resumed links halve it (C-55)', () => {
+    const policy = new ReconnectPolicy(() => 1)
+    policy.welcomed(0, false, 8_000)
+    policy.failed('ended', 100)
+    assert.equal(policy.deadline, 8_100)
+    // A connection that is lost within 1 s continues the row.
+    policy.welcomed(9_000, true, 8_000)
+    policy.failed('other', 9_500)
+    assert.equal(policy.deadline, 9_500 + 16_000)
+    policy.welcomed(30_000, true, 8_000)
+    policy.failed('ended', 40_000)
+    assert.equal(policy.deadline, 44_000)
+    // A failed attempt and a path change do not change the number of halvings.
+    policy.pathChanged(40_000)
+    policy.failed('other', 41_000)
+    assert.equal(policy.deadline, 41_250)
+    policy.welcomed(50_000, true, 8_000)
+    policy.failed('ended', 60_000)
+    assert.equal(policy.deadline, 62_000)
+    policy.welcomed(70_000, true, 8_000)
+    policy.failed('ended', 130_000)
+    assert.equal(policy.deadline, 138_000)
+    policy.cancel()
+    policy.now(140_000)
+    policy.failed('other', 140_000)
+    assert.equal(policy.deadline, 140_250)
+})
+
+test('the foreground: an attempt at once, but not before retryAfter; the row continues (C-57)', () => {
+    const policy = new ReconnectPolicy(() => 1)
+    for (let count = 0; count < 4; count++) policy.failed('other', 0)
+    policy.foreground(500)
+    assert.equal(policy.deadline, 500)
+    policy.failed('other', 500)
+    assert.equal(policy.deadline, 4_500)
+    policy.failed('other', 1_000, 60_000)
+    policy.foreground(2_000)
+    assert.equal(policy.deadline, 61_000)
+    policy.stop()
+    policy.foreground(3_000)
+    assert.equal(policy.deadline, Infinity)
 })
 
 test('timeouts: the carrier, welcome, a frame (C-60)', () => {

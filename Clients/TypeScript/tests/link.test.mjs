@@ -72,7 +72,7 @@ function assemble(vector) {
         window.add(sequence, frame)
         for (let next; (next = window.next()) !== undefined;) {
             try {
-                const body = assembler.add(next, true)
+                const body = assembler.add(next)
                 if (body === undefined || next.info === undefined) continue
                 const value = parseBody(next.info, body, 'client')
                 result.delivered.push({ type: next.info.name, session: next.session, value: shown(value) })

@@ -132,12 +132,12 @@ def assembled(file):
     fill = big - len(joined(head)) - 12
     whole = joined([head, t(0x0142, t(0x0202, b"\x00" * fill))])
     add("a message as long as maxMessage", "W-22", [
-        part({"repeat": "", "count": 0}, 1, True), *long_parts(whole, part)],
+        part(whole[:1], 1, True), *long_parts(whole[1:], part)],
         [(1, {"counter": "1", "kind": 0xF000, "content": [[0x0202, times("00", fill)]]})],
         maxMessage=big)
     more = joined([head, t(0x0142, t(0x0202, b"\x00" * (fill + 1)))])
     add("a message one byte longer than maxMessage", "W-22", [
-        part({"repeat": "", "count": 0}, 1, True), *long_parts(more, part)], [],
+        part(more[:1], 1, True), *long_parts(more[1:], part)], [],
         reset={"session": 1, "code": "messageTooLarge"}, maxMessage=big)
     roll = joined([t(0x70, u64(3)), t(0x71, "roll"), t(0x72, u32(5000)), t(0x0142, t(0x0202, b"dice"))])
     add("a request in fragments", "W-21 W-68", [

@@ -4,7 +4,7 @@ import { codeName } from '../wire/errors.js'
 
 /** The codes of errors that no frame carries. */
 export type LocalCode = 'outboxFull' | 'closed' | 'invalidPage' | 'invalidTransfer' | 'passwordNotPermitted' |
-    'noAnswer' | 'unknownOutcome'
+    'noAnswer' | 'outcomeUnknown'
 
 /** A failure with a code: that of a frame (wire.md section 13.5), or a local one. */
 export class CodeError extends Error {

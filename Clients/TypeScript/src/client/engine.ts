@@ -146,7 +146,7 @@ export class Engine {
     /** Requests no connection: leaves the link in good order (C-7, C-42). */
     disconnect(now: number): void {
         this.isWanted = false
-        this.policy.stop()
+        this.policy.cancel()
         this.endLink()
         if (this.connection !== undefined) this.finish(this.connection, Code.none, now)
         this.setState('offline', Code.none, '')
@@ -158,7 +158,7 @@ export class Engine {
         if (this.heartbeat !== undefined) this.heartbeat.mode = mode
         if (mode === 'foreground') {
             this.heartbeat?.pingNow()
-            if (this.connection === undefined) this.policy.pathChanged(now)
+            if (this.connection === undefined) this.policy.foreground(now)
         }
         this.poll(now)
     }

@@ -40,6 +40,13 @@ export class ReconnectPolicy {
         this.attemptAt = Infinity
     }
 
+    /** The user requests no connection: what was counted ends (C-55). */
+    cancel(): void {
+        this.stop()
+        this.failures = this.halvings = 0
+        this.endedBefore = false
+    }
+
     attempted(): void {
         this.attemptAt = Infinity
     }
@@ -70,14 +77,15 @@ export class ReconnectPolicy {
             if (established >= 1_000) this.failures = 0
             if (established >= 60_000) this.halvings = 0
             this.lostAt = now
+            this.endedBefore = failure === 'ended'
         }
         this.welcomedAt = undefined
-        if (established !== undefined || this.failures === 0) {
-            const isEnd = failure === 'draining' || (failure === 'ended' && established !== undefined)
+        // The base of a row remains, until another end of an established connection (C-55).
+        if (this.failures === 0) this.base = otherBase
+        if (failure === 'draining' || (failure === 'ended' && established !== undefined)) {
             const named = this.spread === undefined ? endedBase : Math.min(Math.max(this.spread, otherBase), maxCeiling)
             const halved = failure === 'ended' ? named / 2 ** this.halvings : named
-            this.base = isEnd ? Math.max(halved, otherBase) : otherBase
-            this.endedBefore = failure === 'ended' && established !== undefined
+            this.base = Math.max(halved, otherBase)
         }
         this.failures++
         let ceiling = this.ceiling
@@ -104,6 +112,12 @@ export class ReconnectPolicy {
         this.failures = 0
         if (this.attemptAt === Infinity) return
         this.attemptAt = Math.min(this.attemptAt, Math.max(now + 1_000, this.notBefore))
+    }
+
+    /** The application is in the foreground: an attempt at once, but not before `retryAfter` (C-57). */
+    foreground(now: number): void {
+        if (this.attemptAt === Infinity) return
+        this.attemptAt = Math.min(this.attemptAt, Math.max(now, this.notBefore))
     }
 
     /** There is no path: the attempt is 10 s later (C-109). */

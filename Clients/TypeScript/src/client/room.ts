@@ -5,6 +5,7 @@ import {
     type AcceptedBody, Code, type DataBody, Feature, type GapBody, type OpenedBody, Presence, type ReceiptBody,
     ReceiptKind, SessionKind, type TransientBody, Type,
 } from '../wire/registry.generated.js'
+import { outcomeUnknown } from '../wire/errors.js'
 import type { Fields } from '../wire/values.js'
 import { Channel } from './channel.js'
 import type { EngineEvent } from './events.js'
@@ -28,11 +29,15 @@ export interface Outgoing {
     expiresAt?: number | undefined
     /** Whether it was marked durably as handed over, by this process or an earlier one (C-75, C-76). */
     isMarked: boolean
-    /** Whether an earlier process may have published it. */
+    /** Whether an earlier process had it (C-76, R-152). */
     isOfEarlierProcess?: boolean
 }
 
 interface Pending extends Outgoing {
+    /** Whether an earlier process may have handed it over: only messages with a time to live are marked (C-76). */
+    isOld: boolean
+    /** Whether the relay has taken its counter for another message: answers to it are ignored. */
+    isReused: boolean
     isMarkRequested: boolean
     /** The session that it was published on, if it was on the present one. */
     session: number | undefined
@@ -89,6 +94,8 @@ export class RoomMachine {
         if (this.pending.some(({ counter }) => counter === message.counter)) return
         this.pending.push({
             ...message, isMarkRequested: message.isMarked, session: undefined,
+            isOld: message.isOfEarlierProcess === true && (message.isMarked || message.expiresAt === undefined),
+            isReused: false,
             firstSession: message.isOfEarlierProcess === true ? -1 : undefined,
             firstPublishedAt: undefined,
         })
@@ -101,10 +108,11 @@ export class RoomMachine {
         if (message !== undefined) message.isMarked = true
     }
 
-    /** Removes a message that was not handed over, and returns whether it was. */
+    /** Removes a message that was not handed over, and returns whether it was (R-27, C-76). */
     cancel(counter: bigint): boolean {
         const message = this.pending.find((each) => each.counter === counter)
         if (message === undefined || message.firstPublishedAt !== undefined || message.isMarked) return false
+        if (message.isOld) return false
         this.pending = this.pending.filter((each) => each !== message)
         return true
     }
@@ -159,13 +167,14 @@ export class RoomMachine {
     expire(now: number): void {
         for (const message of [...this.pending]) {
             if (!message.isMarked && (message.expiresAt ?? Infinity) <= now) this.fail(message, Code.expired)
-            else if (now - (message.firstPublishedAt ?? now) > maxPublishing) this.fail(message, Code.deadlineExceeded)
+            else if (now - (message.firstPublishedAt ?? now) > maxPublishing) this.fail(message, outcomeUnknown)
         }
         for (const [account, until] of [...this.typists]) if (until <= now) this.setTypist(account, undefined)
     }
 
     /** Sends what can be sent on the connection. */
     poll(link: Link, now: number): void {
+        if (this.reuseAt === Infinity) return
         if (this.reuseAt !== undefined) {
             const isAnswered = !this.pending.some(({ session }) => session !== undefined)
             if (isAnswered || now >= this.reuseAt || this.channel.session === undefined) {
@@ -287,8 +296,8 @@ export class RoomMachine {
         if (this.delivered > 0n) this.receiptAt = now
         const { counter } = opened
         const isUnknown = counter !== undefined && !this.pending.some((each) => each.counter === counter)
-        if (isUnknown && this.pending.some((each) => counter > each.counter + 63n &&
-            each.firstSession === undefined)) this.reuse(now)
+        const others = isUnknown ? this.pending.filter((each) => counter > each.counter + 63n && !each.isOld) : []
+        for (const message of others) this.reuse(message, now)
         this.emit({
             type: 'opened', room: this.name, head, first, log: log ?? 0n, cursor: this.cursor,
             members: opened.member, isReset, keeps: bound,
@@ -322,9 +331,9 @@ export class RoomMachine {
                 const offset = at === 0n ? 0n : at + (message.counter - from)
                 // Another message has this counter if this one was never published before.
                 const isOfThisSession = message.firstSession !== undefined && message.firstSession === message.session
+                if (message.isReused) continue
                 if (isOfThisSession && offset <= this.head) {
-                    message.session = undefined
-                    this.reuse(now)
+                    this.reuse(message, now)
                     continue
                 }
                 this.pending = this.pending.filter((each) => each !== message)
@@ -336,10 +345,9 @@ export class RoomMachine {
     private receipt(receipt: ReceiptBody, now: number): void {
         if (receipt.receiptKind === ReceiptKind.refused) {
             const message = this.pending.find(({ counter }) => counter === receipt.counter)
-            if (message === undefined) return
+            if (message === undefined || message.isReused) return
             if (receipt.code === Code.counterReused) {
-                message.session = undefined
-                this.reuse(now)
+                this.reuse(message, now)
             } else {
                 this.fail(message, receipt.code!, receipt.reason)
             }
@@ -376,7 +384,8 @@ export class RoomMachine {
         if (isAgain) return
         // The outcome of what was published is unknown (C-74).
         for (const message of [...this.pending]) {
-            if (message.firstPublishedAt === undefined && !message.isMarked) this.fail(message, code, event.reason)
+            const isKept = message.firstPublishedAt !== undefined || message.isMarked || message.isOld
+            if (!isKept) this.fail(message, code, event.reason)
         }
     }
 
@@ -386,7 +395,9 @@ export class RoomMachine {
     }
 
     /** Another copy of the device has used its counters: waits for answers, then takes another ID. */
-    private reuse(now: number): void {
+    private reuse(message: Pending, now: number): void {
+        message.isReused = true
+        message.session = undefined
         this.reuseAt ??= now + answerTimeout
     }
 
@@ -395,6 +406,7 @@ export class RoomMachine {
         this.reuseAt = undefined
         for (const message of this.pending) {
             message.session = message.firstSession = message.firstPublishedAt = undefined
+            message.isOld = message.isReused = false
         }
     }
 }

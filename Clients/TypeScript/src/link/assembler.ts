@@ -27,7 +27,7 @@ export class Assembler {
     /**
      * Adds a frame, and returns the body that it completes.
      *
-     * @param permitsEmpty whether an empty fragment is permitted, as W-21 alone does; S-42 refuses it
+     * @param permitsEmpty whether an empty fragment is permitted, as in a reader without sessions (W-21, S-42)
      * @throws WireError protocolViolation (the connection), messageTooLarge (the session)
      */
     add(frame: Frame, permitsEmpty = false): Uint8Array | undefined {

@@ -25,6 +25,9 @@ const maxQueued = 8_192
 const sessionsOfAnAck = 30
 const ackTimeout = 60_000
 const frameOverhead = 192
+const windowLength = 8_192
+/** The sessions of an ack without news that count as a frame without progress (S-59). */
+const staleSessions = 32
 
 /** What a frame of the peer means to the owner of the link. */
 export type LinkEvent =
@@ -35,6 +38,9 @@ export type LinkEvent =
     | { kind: 'pong', fields: PongBody }
 
 const info = (type: number): TypeInfo => types.get(type)!
+
+/** Whether the low bits of a sequence are behind those of an earlier sequence. */
+const isAfter = (low: number, other: number): boolean => (low - other | 0) > 0
 
 /** A link of a device with a server. It outlives connections; its owner attaches and detaches them. */
 export class Link {
@@ -113,6 +119,8 @@ export class Link {
         if (welcome.resume !== undefined) this.resume(welcome, welcome.resume.sessionPosition)
         this.welcome = welcome
         this.isAttached = true
+        // The server may send each frame of its window once more (S-14).
+        for (const record of this.ended.values()) record.late = Number(record.cumulative & 0xffffffffn) - windowLength
         this.progressAt = now
         this.timerAt = this.creditProbeAt = undefined
         this.expiries = 0
@@ -480,19 +488,22 @@ export class Link {
         if (ack.echo !== undefined) this.sample(ack.echo.timestamp, ack.echo.held, now)
         let isProgress = this.used.raise(ack.linkCredit)
         let isAcknowledged = false
+        let stale = 0
         for (const { session, cumulative, credit, ranges } of ack.sessionAck) {
             const known = this.session(session)
+            const isFirst = known?.queue.acknowledge(cumulative, ranges) ?? false
+            const isRaised = known?.used.raise(credit) ?? false
+            if (!isFirst && !isRaised) stale++
+            isAcknowledged ||= isFirst
+            isProgress ||= isRaised
             if (known === undefined) continue
-            isAcknowledged = known.queue.acknowledge(cumulative, ranges) || isAcknowledged
-            isProgress = known.used.raise(credit) || isProgress
             if (known.isComplete) this.end(known, Code.none)
         }
         if (isAcknowledged) {
             this.progressAt = now
             this.timerAt = this.isWaiting ? now + Math.max(this.roundTrip.timeout, 1_000) : undefined
-        } else if (!isProgress) {
-            this.waste(now)
         }
+        this.waste(now, (isAcknowledged || isProgress ? 0 : 1) + Math.floor(stale / staleSessions))
     }
 
     /** Counts a frame without progress (S-59). */
@@ -541,8 +552,17 @@ export class Link {
 
     /** A reliable frame of a session that does not exist (S-14, S-15, S-2). */
     private unknown(frame: Frame, now: number): Session | undefined {
-        if (this.ended.has(frame.session)) {
-            this.waste(now)
+        const record = this.ended.get(frame.session)
+        if (record !== undefined) {
+            // Frames that were in flight when the session ended arrive once each (S-14).
+            const isLate = isAfter(frame.sequence, record.late) &&
+                !isAfter(frame.sequence, Number(record.cumulative & 0xffffffffn) + windowLength)
+            if (isLate) {
+                record.late = frame.sequence
+            } else {
+                this.waste(now)
+                this.isAckUrgent = true
+            }
             this.endedToAck.add(frame.session)
             this.schedule(now)
             return undefined
@@ -552,7 +572,7 @@ export class Link {
             parseBody(info(Type.open), frame.body, 'server')
         }
         if (!this.peerOpens.take(now)) throw new WireError('churnLimit')
-        this.remember(frame.session, { cumulative: 0n, creditReceived: 0n })
+        this.remember(frame.session, { cumulative: 0n, creditReceived: 0n, late: 0 })
         this.sendReset(frame.session, frame.type === Type.open ? Code.unsupportedKind : Code.unknownSession, 0n)
         return undefined
     }
@@ -630,7 +650,7 @@ export class Link {
         const record = session?.toEnded() ?? this.ended.get(reset.session)
         if (record === undefined) {
             this.waste(now)
-            this.remember(reset.session, { cumulative: 0n, creditReceived: 0n })
+            this.remember(reset.session, { cumulative: 0n, creditReceived: 0n, late: 0 })
             return
         }
         if (reset.creditUsed !== undefined) {

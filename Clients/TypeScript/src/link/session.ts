@@ -23,6 +23,8 @@ const maxTransient = 16
 export interface EndedSession {
     cumulative: bigint
     creditReceived: bigint
+    /** The low bits of the sequence that the next late frame on this connection exceeds (S-14). */
+    late: number
 }
 
 /** A session that has not ended, or session 0. */
@@ -76,6 +78,7 @@ export class Session {
     }
 
     toEnded(): EndedSession {
-        return { cumulative: this.window.cumulative, creditReceived: this.granted.received }
+        const { cumulative } = this.window
+        return { cumulative, creditReceived: this.granted.received, late: Number(cumulative & 0xffffffffn) }
     }
 }

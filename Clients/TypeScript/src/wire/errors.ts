@@ -8,7 +8,11 @@ export type CodeName = keyof typeof Code
 /** What an error ends (W-72). */
 export type Scope = 'connection' | 'session' | 'message' | 'request'
 
-const names = new Map<number, CodeName>(Object.entries(Code).map(([name, code]) => [code, name as CodeName]))
+/** A failure that no frame carries: it is unknown whether the relay has accepted a message (C-74, C-80). */
+export const outcomeUnknown = 0x10000
+
+const names = new Map<number, string>([[outcomeUnknown, 'outcomeUnknown'],
+    ...Object.entries(Code).map(([name, code]): [number, string] => [code, name])])
 
 /** Returns the name of a code, or its number in hexadecimal if it is unknown. */
 export function codeName(code: number): string {

@@ -15,7 +15,7 @@ export const handshakeMaxBody = 12_288
 export interface Frame extends RawFrame {
     /** The row of the type, or undefined if the type is unknown. */
     info: TypeInfo | undefined
-    /** Whether another fragment of the same message follows (W-21). */
+    /** Whether another fragment of the same message follows (W-21); never for an unknown type (W-13). */
     isFragment: boolean
 }
 
@@ -98,7 +98,7 @@ export class Receiver {
         }
         if (this.phase === 'start' && raw.type === Type.hello) this.phase = 'handshake'
         const body = raw.compression === 0 || info === undefined ? raw.body : inflateZlib(raw.body, this.maxBody)
-        return { ...raw, body, info, isFragment: (raw.flags & Flag.moreFragments) !== 0 }
+        return { ...raw, body, info, isFragment: info !== undefined && (raw.flags & Flag.moreFragments) !== 0 }
     }
 
     /** The columns of wire.md section 13.1, and whether the type is allowed at this time (W-74). */
