@@ -32,8 +32,8 @@ public final class PostgresStore: RoomStore {
         public var retention = PostgresRetention()
         /// The number of connections, at least 2: one that writes, and those that read.
         public var maxConnectionCount = 4
-        /// Whether other relays use the database at the same time. Each of them must say so. A store that is not
-        /// shared is refused a database that another relay uses.
+        /// Whether other relays use the database at the same time. Each of them must say so. A store that is
+        /// not shared is refused a database that another relay uses.
         public var isShared = false
         /// The maximum duration for which calls wait for a database that is away. Then they fail.
         public var maxWait = Duration.seconds(600)

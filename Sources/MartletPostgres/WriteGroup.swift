@@ -232,7 +232,8 @@ struct WriteGroup {
             revision: RoomRevision(
                 room: append.append.room, log: append.room.log, lastOffset: result.uint64(row, 2),
                 rolesVersion: append.append.rolesVersion),
-            firstOffset: result.uint64(row, 1), byteCount: Int(result.int64(row, 3)), foldedOffset: result.uint64(row, 4))
+            firstOffset: result.uint64(row, 1), byteCount: Int(result.int64(row, 3)),
+            foldedOffset: result.uint64(row, 4))
     }
 }
 

@@ -11,8 +11,8 @@ import MartletWire
 /// | loading | one load of the roles, while nothing is appended | `loadEnded` |
 /// | awaited | sessions that have seen messages beyond the copy | `takeJoins`, when the copy has them |
 struct RoomReplica: Sendable {
-    /// The interval in which the rooms with members are compared with the store. A lost report of the store delays messages
-    /// of other relays by at most this time.
+    /// The interval in which the rooms with members are compared with the store. A lost report of the store delays
+    /// messages of other relays by at most this time.
     static let checkInterval: Duration = .seconds(1)
 
     private var end: UInt64 = 0

@@ -14,7 +14,8 @@ struct RoomRouter: ~Copyable {
     init(place: LoopPlace, _ configuration: RelayConfiguration) {
         self.place = place
         local = Rooms(
-            place: place, isShared: configuration.sharesRooms, roles: configuration.roomRoles, rate: configuration.roomRate,
+            place: place, isShared: configuration.sharesRooms, roles: configuration.roomRoles,
+            rate: configuration.roomRate,
             undeliveredDelay: configuration.reportsUndelivered ? configuration.undeliveredDelay : nil)
         outgoing = Array(repeating: [], count: place.count)
     }

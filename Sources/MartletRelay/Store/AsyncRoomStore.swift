@@ -3,8 +3,9 @@ public import MartletWire
 
 /// A store with an `async` method for each call, which is performed in a task of its own.
 ///
-/// Three methods suffice; the others have default implementations. One relay uses such a store. The calls of ``RoomStoreCall`` with the same names
-/// state the obligations of the methods. A thrown error that is not a `RoomStoreError` becomes `RoomStoreError.other`.
+/// Three methods suffice; the others have default implementations. One relay uses such a store. The calls of
+/// ``RoomStoreCall`` with the same names state the obligations of the methods. A thrown error that is not a
+/// `RoomStoreError` becomes `RoomStoreError.other`.
 public protocol AsyncRoomStore: RoomStore {
     /// The snapshot of a room.
     func load(_ room: RoomName) async throws -> RoomSnapshot

@@ -24,8 +24,9 @@ public protocol RoomStore: Sendable {
     /// lock. A store that can answer at once, such as one in memory, does so: the messages then leave in the same turn.
     func perform(_ calls: [RoomStoreCall])
 
-    /// Begins to report changes that other relays make, if the store is `shared` and learns of them by itself. The relay
-    /// calls the method when it starts, before `perform`; a later call replaces the former one. A report may be lost: the relay also asks for `changes`.
+    /// Begins to report changes that other relays make, if the store is `shared` and learns of them by itself. The
+    /// relay calls the method when it starts, before `perform`; a later call replaces the former one. A report may be
+    /// lost: the relay also asks for `changes`.
     ///
     /// - Parameter report: takes the revisions of changed rooms, on any thread.
     func observe(_ report: @escaping @Sendable ([RoomRevision]) -> Void)

@@ -90,7 +90,8 @@ enum ServeCommand {
         name: "serve",
         summary: "Run a relay, which keeps rooms and delivers their messages.",
         options: [
-            config.spec, listen.spec, store.spec, shared.spec, history.spec, historyBytes.spec, historyAge.spec, memory.spec,
+            config.spec, listen.spec, store.spec, shared.spec, history.spec, historyBytes.spec, historyAge.spec,
+            memory.spec,
             drain.spec,
             multipath.spec, loops.spec, spin.spec, maxConnections.spec, proxies.spec, unlimitedPeers.spec,
             webPath.spec, webOrigins.spec, webProxies.spec,

@@ -37,7 +37,9 @@ import Testing
     }
 
     //
-    @Test func `the other relay was first → the message gets the next offset, and the earlier one is delivered`() async throws {
+    @Test func `the other relay was first → the message gets the next offset, and the earlier one is delivered`()
+        async throws
+    {
         try await withRelays(reports: false) { rooms, first, second in
             let alice = try await member("alice", 1, at: first)
             let carol = try await member("carol", 3, at: second)
@@ -53,7 +55,8 @@ import Testing
     }
 
     //
-    @Test func `a device moves and publishes its message again → it is accepted once, at the same offset`() async throws {
+    @Test func `a device moves and publishes its message again → it is accepted once, at the same offset`() async throws
+    {
         try await withRelays(reports: false) { rooms, first, second in
             let bob = try await member("bob", 2, at: second)
             let before = try await member("alice", 1, at: second)

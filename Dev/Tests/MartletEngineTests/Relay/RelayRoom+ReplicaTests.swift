@@ -113,7 +113,8 @@ import Testing
     }
 
     //
-    @Test func `the counter of a waiting message has another content at another relay → it and later ones are refused`() {
+    @Test func `the counter of a waiting message has another content at another relay → it and later ones are refused`()
+    {
         var script = RoomScript("alice")
         script.post("alice", 4)
         script.post("alice", 5)
@@ -220,10 +221,11 @@ import Testing
         missed(&script, [entry(3, "alice", 3, deletion)])
         #expect(script.drain().contains(.erased("bob", [MessageErasure(offset: 1, id: id)])))
         script.join("carol")
-        #expect(script.drain().contains { effect in
-            guard case .sent("carol", .message(let message)) = effect else { return false }
-            return message.relay?.offset == 1 && message.content.isErased
-        })
+        #expect(
+            script.drain().contains { effect in
+                guard case .sent("carol", .message(let message)) = effect else { return false }
+                return message.relay?.offset == 1 && message.content.isErased
+            })
     }
 
     //
@@ -315,8 +317,9 @@ import Testing
         var script = RoomScript("alice", snapshot: RoomSnapshot(log: LogID(rawValue: 1)))
         changed(&script, log: LogID(rawValue: 1), end: 2)
         _ = script.drain()
-        let id = ReadID(member: MemberHandle(
-            room: 0, slot: -1, key: MemberKey(link: LinkKey(slot: -1, generation: 0), session: .control)))
+        let id = ReadID(
+            member: MemberHandle(
+                room: 0, slot: -1, key: MemberKey(link: LinkKey(slot: -1, generation: 0), session: .control)))
         script.rooms.answered(.read(script.room, id, .failure(.logLost)), at: 5000)
         #expect(script.drain() == [.reset("alice", .storeUnavailable)] && script.rooms.count == 0)
     }
@@ -324,7 +327,8 @@ import Testing
     // MARK: Roles
 
     //
-    @Test func `another relay has muted a publisher → its waiting message is refused, and others are appended`() throws {
+    @Test func `another relay has muted a publisher → its waiting message is refused, and others are appended`() throws
+    {
         var script = withRoles("alice", "bob", "carol")
         script.post("bob", 1)
         script.post("carol", 1)
@@ -345,7 +349,9 @@ import Testing
     }
 
     //
-    @Test func `another relay has banned a member → its session is reset, and its waiting message is not stored`() throws {
+    @Test func `another relay has banned a member → its session is reset, and its waiting message is not stored`()
+        throws
+    {
         var script = withRoles("alice", "bob")
         script.post("bob", 1)
         _ = script.drain()
@@ -363,7 +369,9 @@ import Testing
     }
 
     //
-    @Test func `two relays change roles at a time → the later operation is decided by the roles of the earlier one`() throws {
+    @Test func `two relays change roles at a time → the later operation is decided by the roles of the earlier one`()
+        throws
+    {
         var script = withRoles("alice", "bob")
         script.operate("alice", .ban(.bob), correlation: 1)
         #expect(script.drain().contains(.saveRoles(isCreation: false)))
@@ -393,7 +401,8 @@ import Testing
     @Test func `a shared store → the rooms with members are compared once a second`() {
         var rooms = Rooms(isShared: true)
         let key = MemberKey(link: LinkKey(slot: 0, generation: 1), session: SessionID(rawValue: 1))
-        rooms.receive(.join(JoinRequest(member: key, who: RoomScript.who("alice"), open: Open(room: .lobby, cursor: 0))))
+        rooms.receive(
+            .join(JoinRequest(member: key, who: RoomScript.who("alice"), open: Open(room: .lobby, cursor: 0))))
         rooms.loaded(.lobby, RoomSnapshot(log: LogID(rawValue: 1), lastOffset: 4))
         var now = Instant(nanoseconds: 1_000_000_000)
         func questions(_ rooms: inout Rooms) -> [[RoomRevision]] {
