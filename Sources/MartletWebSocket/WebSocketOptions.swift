@@ -7,8 +7,8 @@ public struct WebSocketOptions: Sendable, Hashable {
     /// The origins of pages that may connect, such as `https://chat.example.com`, beside those of the host of the
     /// request; `*` stands for all. Clients that are no browsers state no origin (C-121).
     public var origins: [String] = []
-    /// The proxies that state the address of their client in the field `Forwarded` or `X-Forwarded-For`. The address is
-    /// the peer's for limits and events (C-122).
+    /// The proxies that state the address of their client in the field `X-Forwarded-For`. The address is the peer's for
+    /// limits and events (C-122).
     public var forwarders: [IPNetwork] = []
 
     /// Creates options.
@@ -35,10 +35,12 @@ public struct WebSocketOptions: Sendable, Hashable {
     /// - Parameters:
     ///   - origin: The field Origin.
     ///   - host: The field Host.
-    func permits(origin: String, host: String) -> Bool {
+    ///   - isSecure: Whether the connection has TLS, so that a host without a port has 443. Behind a proxy that ends
+    ///     TLS, the scheme of the origin decides.
+    func permits(origin: String, host: String, isSecure: Bool) -> Bool {
         if origins.contains("*") { return true }
         guard let origin = WebOrigin(origin) else { return false }
-        return origin.authority == WebOrigin("\(origin.scheme)://\(host)")?.authority
+        return origin.authority == WebOrigin("\(isSecure ? "https" : origin.scheme)://\(host)")?.authority
             || origins.contains { WebOrigin($0) == origin }
     }
 }

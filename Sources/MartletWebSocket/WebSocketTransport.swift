@@ -70,7 +70,7 @@ package final class WebSocketTransport: Transport, @unchecked Sendable {  // All
         _ options: WebSocketOptions, over lower: any Transport, handler: any TransportHandler
     ) {
         let activity = Activity()
-        activity.server = WebSocketServerUpgrade(options)
+        activity.server = WebSocketServerUpgrade(options, isSecure: lower.security != nil)
         self.init(lower, WebSocketReader(ofClient: true), isClient: false, activity)
         self.handler = handler
         phase = .upgrading

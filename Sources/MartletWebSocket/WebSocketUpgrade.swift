@@ -39,9 +39,13 @@ package struct WebSocketServerUpgrade: Sendable {
     }
 
     private let options: WebSocketOptions
+    private let isSecure: Bool
     private var parser = HTTPRequestParser()
 
-    package init(_ options: WebSocketOptions) { self.options = options }
+    /// - Parameter isSecure: Whether the connection has TLS.
+    package init(_ options: WebSocketOptions, isSecure: Bool) {
+        (self.options, self.isSecure) = (options, isSecure)
+    }
 
     /// Takes received bytes.
     ///
@@ -86,7 +90,13 @@ package struct WebSocketServerUpgrade: Sendable {
             let key = request.only("sec-websocket-key")
         else { return (.badRequest, []) }
         guard version == WebSocketHandshake.version else {
-            return (.upgradeRequired, [HTTPField("sec-websocket-version", WebSocketHandshake.version)])
+            return (
+                .upgradeRequired,
+                [
+                    HTTPField("upgrade", "websocket"),
+                    HTTPField("sec-websocket-version", WebSocketHandshake.version),
+                ]
+            )
         }
         guard Base64.decode(key.utf8, .standard)?.count == WebSocketHandshake.nonceByteCount,
             let subprotocols = request["sec-websocket-protocol"],
@@ -94,7 +104,8 @@ package struct WebSocketServerUpgrade: Sendable {
         else { return (.badRequest, []) }
         guard request["origin"] != nil else { return nil }
         guard let origin = request.only("origin") else { return (.badRequest, []) }
-        return options.permits(origin: origin, host: request["host"] ?? "") ? nil : (.forbidden, [])
+        let isPermitted = options.permits(origin: origin, host: request["host"] ?? "", isSecure: isSecure)
+        return isPermitted ? nil : (.forbidden, [])
     }
 }
 

@@ -20,7 +20,7 @@ extension RelayRoom {
     /// continue, because the store has removed messages that it does not have.
     mutating func conflicted(_ history: RoomHistory, at now: UInt64, into effects: inout Deque<RoomEffect>) -> Bool {
         guard isBusy, publication.isStoring else { return true }
-        guard let first = history.entries.first, first.offset == log.lastOffset + 1 else { return false }
+        guard let first = history.entries.first, first.offset == log.lastOffset &+ 1 else { return false }
         advance(by: history.entries[...], at: now, into: &effects)
         return true
     }
@@ -67,13 +67,13 @@ extension RelayRoom {
     mutating func readMissed(into effects: inout Deque<RoomEffect>) {
         guard !isBusy || publication.entryCount == 0, replica.beginRead(after: log.lastOffset) else { return }
         let range = ReadRange(
-            from: log.lastOffset + 1, maxCount: RelayRoom.readCount, maxByteCount: RelayRoom.readByteCount,
+            from: log.lastOffset &+ 1, maxCount: RelayRoom.readCount, maxByteCount: RelayRoom.readByteCount,
             log: log.id)
         let id = ReadID(member: relayHandle, erasureCount: log.erasureCount)
         effects.append(.store(.read(name, id, range)))
     }
 
-    /// The result of `readMissed`; nil when the store failed. False if the copy cannot continue.
+    /// The result of `readMissed`; nil when the store failed. False if the copy cannot continue.
     mutating func missedRead(_ history: RoomHistory?, at now: UInt64, into effects: inout Deque<RoomEffect>) -> Bool {
         guard let history else {
             replica.readFailed()
@@ -83,7 +83,7 @@ extension RelayRoom {
         replica.readEnded()
         // The answer of the append has the messages.
         guard !(isBusy && publication.isStoring) else { return true }
-        guard history.firstOffset <= log.lastOffset + 1 else { return false }
+        guard history.firstOffset <= log.lastOffset &+ 1 else { return false }
         let missed = history.entries.drop { $0.offset <= log.lastOffset }
         advance(by: missed, at: now, into: &effects)
         // The store has no more messages, whatever the sessions have seen.
@@ -126,11 +126,11 @@ extension RelayRoom {
     private mutating func take(
         _ entries: ArraySlice<LogEntry>, at now: UInt64, into effects: inout Deque<RoomEffect>
     ) {
-        guard entries.first?.offset == log.lastOffset + 1 else { return }
+        guard entries.first?.offset == log.lastOffset &+ 1 else { return }
         var taken: [LogEntry] = []
         taken.reserveCapacity(entries.count)
         for entry in entries {
-            guard entry.offset == log.lastOffset + UInt64(taken.count) + 1 else { break }
+            guard entry.offset == log.lastOffset &+ UInt64(taken.count) &+ 1 else { break }
             let device = DeviceKey(account: entry.sender, device: entry.device)
             let window = windows.replicate(device, at: entry.acceptedAt)
             let own = LogEntry(
@@ -148,8 +148,8 @@ extension RelayRoom {
         eraseStored(into: &effects)
     }
 
-    /// Decides about a waiting message again, in the order in which the messages were published. Returns its offset if
-    /// it still waits.
+    /// Decides about a waiting message again, in the order in which the messages were published. Returns its
+    /// offset if it still waits.
     private mutating func admitAgain(
         _ message: Publication.Waiting, at now: UInt64, into effects: inout Deque<RoomEffect>
     ) -> UInt64? {
@@ -192,7 +192,7 @@ extension RelayRoom {
     /// A message waits under the next offset. One of the relay itself gets the next counter, too: other relays use the
     /// same device.
     private mutating func appendAgain(_ message: Publication.Waiting, at now: UInt64) -> UInt64? {
-        let offset = publication.lastOffset(durable: log.lastOffset) + 1
+        let offset = publication.lastOffset(durable: log.lastOffset) &+ 1
         var entry = message.entry
         if message.part.publisher == relayHandle {
             entry = entry.renumbered(windows[message.part.window].lastAppended + 1)

@@ -56,7 +56,7 @@ enum ServeCommand {
     ) { WebSocketOptions.isOrigin($0) ? $0 : nil }.repeating
     private static let webProxies = network(
         "web-proxy",
-        help: "take the address of a WebSocket's client from the field Forwarded or X-Forwarded-For of this proxy")
+        help: "take the address of a WebSocket's client from the field X-Forwarded-For of this proxy")
     private static let accountRate = Option.count(
         "account-rate", in: 1...1_000_000,
         help: "messages a second that an account may publish, after ten times as many [any number]")

@@ -102,7 +102,7 @@ package struct ProxyHeader: Sendable {
 
 extension IPAddress {
     /// The IPv4 address in an IPv6 address that contains one (RFC 4291 §2.5.5.2), otherwise this address.
-    fileprivate var unmapped: IPAddress {
+    package var unmapped: IPAddress {
         isIPv6 && high == 0 && low >> 32 == 0xFFFF ? IPAddress(v4: UInt32(truncatingIfNeeded: low)) : self
     }
 }

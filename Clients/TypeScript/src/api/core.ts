@@ -44,7 +44,7 @@ export type CoreEvent =
         reason: string }
     | { type: 'leader' }
 
-/** Where commands are performed: in this tab, or in another one. */
+/** Where commands are performed: in this tab, or in a different one. */
 export interface Core {
     command(command: Command): Promise<unknown>
     /** Ends the use of it by this tab. */

@@ -34,7 +34,7 @@ export class SharedCore implements Core {
     /**
      * @param name the name of the lock and of the channel
      * @param lead makes the core when this tab becomes the leader
-     * @param onEvent is called with each event of the leader, and with `leader` when there is another one
+     * @param onEvent is called with each event of the leader, and with `leader` when there is a different one
      */
     constructor(private readonly name: string,
         private readonly lead: (onEvent: (event: CoreEvent) => void) => Promise<Core>,

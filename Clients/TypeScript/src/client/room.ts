@@ -39,7 +39,7 @@ interface Pending extends Outgoing {
     /** Whether the relay has taken its counter for another message: answers to it are ignored. */
     isReused: boolean
     isMarkRequested: boolean
-    /** The session that it was published on, if it was on the present one. */
+    /** The session that it was published on, if it was on the current one. */
     session: number | undefined
     /** The session of its first publication by this process. */
     firstSession: number | undefined

@@ -75,7 +75,7 @@ enum WebSocketTarget {
     private static func request(_ bytes: [UInt8], pieces size: Int) -> Request {
         var options = WebSocketOptions()
         options.forwarders = IPNetwork("10.0.0.0/8").map { [$0] } ?? []
-        var upgrade = WebSocketServerUpgrade(options)
+        var upgrade = WebSocketServerUpgrade(options, isSecure: false)
         for start in stride(from: 0, to: bytes.count, by: size) {
             let end = min(start + size, bytes.count)
             let piece = Array(bytes[start..<end])
