@@ -15,6 +15,8 @@ public enum PostgresError: Error, Equatable, Sendable {
     case invalidSchema(String)
     /// Another relay uses the database, and one of the two does not share it.
     case inUse
+    /// The tables have been removed since the store was opened.
+    case missingTables
     /// A later version of Martlet has changed the tables.
     case laterSchema(version: Int)
     /// Too many calls wait for the database, or calls with too many bytes.
@@ -41,6 +43,7 @@ extension PostgresError: CustomStringConvertible {
         case .invalidSchema(let name):
             "the search path '\(name)' is not the name of one schema; give options=-csearch_path%3DNAME in the URI"
         case .inUse: "another relay uses the database; several relays need the option --shared, each of them"
+        case .missingTables: "the tables were removed; restore them, or restart the relay to create empty ones"
         case .laterSchema(let version):
             "the tables have version \(version), and this program knows \(PostgresSchema.version); upgrade Martlet"
         case .overloaded: "too many calls wait for the database"

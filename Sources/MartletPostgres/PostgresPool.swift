@@ -42,6 +42,8 @@ actor PostgresPool {
     private var availability: PostgresAvailability
     private var opening: CheckedContinuation<PostgresError?, Never>?
     private var isOpen = false
+    /// Whether the store may create the tables.
+    private nonisolated let isOpening = Guarded(true)
     private var isClosed = false
     private var activeCount = 0
     private var closing: CheckedContinuation<Void, Never>?
@@ -68,8 +70,8 @@ actor PostgresPool {
     /// Connects, and brings the tables to the newest version.
     func open(_ uri: String) async throws(PostgresError) {
         let isShared = configuration.isShared
-        let first = connection(to: uri) { connection throws(PostgresError) in
-            try await PostgresSchema.prepare(connection)
+        let first = connection(to: uri) { [weak self] connection throws(PostgresError) in
+            try await PostgresSchema.prepare(connection, creates: self?.isOpening.withLock { $0 } ?? false)
             try await PostgresSchema.lock(connection, isShared: isShared)
         }
         connections.append(first)
@@ -85,6 +87,7 @@ actor PostgresPool {
             throw failure
         }
         isOpen = true
+        isOpening.withLock { $0 = false }
         for _ in 1..<max(configuration.maxConnectionCount, 2) { connections.append(connection(to: uri)) }
         activeCount = connections.count
         if configuration.isShared { listen(to: uri) }
@@ -98,7 +101,10 @@ actor PostgresPool {
     }
 
     private func connection(
-        to uri: String, _ prepareSession: @escaping PostgresPreparation = PostgresSchema.prepare
+        to uri: String,
+        _ prepareSession: @escaping PostgresPreparation = { connection throws(PostgresError) in
+            try await PostgresSchema.prepare(connection, creates: false)
+        }
     ) -> PostgresConnection {
         PostgresConnection(
             to: uri, on: loop, configuration.deadlines, prepareSession: prepareSession,
@@ -427,7 +433,7 @@ actor PostgresPool {
         let listener = PostgresConnection(
             to: uri, on: loop, configuration.deadlines,
             prepareSession: { connection throws(PostgresError) in
-                try await PostgresSchema.prepare(connection)
+                try await PostgresSchema.prepare(connection, creates: false)
                 try await PostgresSchema.listen(connection)
             }, onFailure: { _ in },
             onNotification: { [weak self] text in self?.assumeIsolated { $0.notified(text) } })

@@ -51,8 +51,14 @@ enum PostgresSchema {
     }
 
     /// Sets a session up, checks the database, and brings its tables to the newest version.
-    nonisolated(nonsending) static func prepare(_ connection: PostgresConnection) async throws(PostgresError) {
+    ///
+    /// - Parameter creates: Whether tables are created if there are none. A store that has been opened does not replace
+    ///   tables that were removed.
+    nonisolated(nonsending) static func prepare(
+        _ connection: PostgresConnection, creates: Bool
+    ) async throws(PostgresError) {
         let found = try await check(connection)
+        guard creates || found.version > 0 else { throw .missingTables }
         guard found.version < version else { return }
         let begin = [
             PostgresStatement("begin", "BEGIN"),

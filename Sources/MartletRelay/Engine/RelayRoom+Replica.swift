@@ -75,32 +75,33 @@ extension RelayRoom {
 
     /// The result of `readMissed`; nil when the store failed. False if the copy cannot continue.
     mutating func missedRead(_ history: RoomHistory?, at now: UInt64, into effects: inout Deque<RoomEffect>) -> Bool {
-        guard let history else {
-            replica.readFailed()
-            resetAwaiting(into: &effects)
-            return true
-        }
         replica.readEnded()
+        guard let history else { return false }
         // The answer of the append has the messages.
         guard !(isBusy && publication.isStoring) else { return true }
         guard history.firstOffset <= log.lastOffset &+ 1 else { return false }
         let missed = history.entries.drop { $0.offset <= log.lastOffset }
         advance(by: missed, at: now, into: &effects)
-        // The store has no more messages, whatever the sessions have seen.
-        if missed.isEmpty { admitAwaiting(upTo: .max, into: &effects) }
+        guard missed.isEmpty else { return true }
+        // The store has no more messages, whatever it reported, and whatever the sessions have seen.
+        replica.forgetEnd()
+        admitAwaiting(upTo: .max, into: &effects)
         return true
     }
 
-    /// The roles of the store, which another relay has changed: they take effect as if this relay had saved them.
+    /// The roles of the store, which another relay has changed: they take effect as if this relay had saved them. False
+    /// if they are not later than those in memory, so that the store would refuse the next append, too, and at a relay
+    /// without roles.
     mutating func rolesLoaded(
         _ roles: RoomRoles?, version: UInt64, at now: UInt64, into effects: inout Deque<RoomEffect>
-    ) {
+    ) -> Bool {
         replica.loadEnded()
-        guard usesRoles, let roles, version > moderation.version else { return }
+        guard usesRoles, let roles, version > moderation.version else { return false }
         moderation.replace(roles, version: version)
         expelUnentitled(members.slots.filter { members.isPresent($0) }, into: &effects)
         expelAttachments(.roomForbidden, into: &effects)
         advance(by: [], at: now, into: &effects)
+        return true
     }
 
     /// Takes messages of other relays, and admits the waiting ones of this relay again.

@@ -54,11 +54,8 @@ struct RoomReplica: Sendable {
 
     mutating func readEnded() { isReading = false }
 
-    /// The store has failed. The next check or report begins another read.
-    mutating func readFailed() {
-        isReading = false
-        end = 0
-    }
+    /// A read has found no messages up to the known end. The next check or report begins another read.
+    mutating func forgetEnd() { end = 0 }
 
     /// Begins a load; false if one is in progress.
     mutating func beginLoad() -> Bool {

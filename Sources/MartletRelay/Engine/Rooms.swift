@@ -353,10 +353,7 @@ struct Rooms: ~Copyable, Sendable {
         guard let snapshot, snapshot.log == rooms[index].log.id else { return logLost(name) }
         do throws(RoomRolesError) {
             let found = try snapshot.roles.map { bytes throws(RoomRolesError) in try RoomRoles(decoding: bytes) }
-            replicate(name) {
-                $0.rolesLoaded(found, version: snapshot.rolesVersion, at: now, into: &$1)
-                return true
-            }
+            replicate(name) { $0.rolesLoaded(found, version: snapshot.rolesVersion, at: now, into: &$1) }
         } catch {
             effects.append(.note(.rolesInvalid(name, error), of: nil))
             logLost(name)
@@ -369,7 +366,7 @@ struct Rooms: ~Copyable, Sendable {
     mutating func loaded(_ name: RoomName, _ snapshot: RoomSnapshot?, at now: UInt64 = 0) {
         guard let index = index(of: name) else { return }
         guard rooms[index].revision == nil else { return rolesLoaded(index, snapshot, at: now) }
-        if let snapshot, beginRoles(index, snapshot) {
+        if let snapshot, mayServe(snapshot), beginRoles(index, snapshot) {
             let waiting = rooms[index].loaded(snapshot, at: now)
             rooms[index].beginMemberships(snapshot.memberships)
             if undeliveredDelay != nil { rooms[index].scan.begin(at: snapshot.lastOffset) }
@@ -379,6 +376,12 @@ struct Rooms: ~Copyable, Sendable {
             remove(index)
         }
         markDirty(index)
+    }
+
+    /// Whether the relay may serve a room. One without roles does not serve rooms to which another relay of the store
+    /// gives roles.
+    private func mayServe(_ snapshot: RoomSnapshot) -> Bool {
+        checks == nil || roles != nil || snapshot.rolesVersion == 0
     }
 
     /// Takes the roles of a snapshot; false if they are not valid.

@@ -295,16 +295,23 @@ import Testing
     }
 
     //
-    @Test func `a failed read is repeated after the next report, and a gap loads the room again`() {
+    @Test(arguments: [nil, 7]) func `a failed read, and a gap → the room is loaded again`(offset: UInt64?) {
         var script = RoomScript("alice")
         changed(&script, end: 9)
         _ = script.drain()
-        missed(&script, nil)
+        missed(&script, offset.map { [entry($0, "bob", 1)] }, first: offset ?? 1)
+        #expect(script.drain() == [.reset("alice", .storeUnavailable)] && script.rooms.count == 0)
+    }
+
+    //
+    @Test func `a read finds fewer messages than the store has reported → the next one follows a report`() {
+        var script = RoomScript("alice")
+        changed(&script, end: 9)
+        _ = script.drain()
+        missed(&script, [])
         #expect(script.drain().isEmpty)
         changed(&script, end: 9)
         #expect(script.drain() == [.read("?", from: 1)])
-        missed(&script, [entry(7, "bob", 1)], first: 7)
-        #expect(script.drain().contains(.reset("alice", .storeUnavailable)) && script.rooms.count == 0)
     }
 
     //
@@ -386,6 +393,27 @@ import Testing
         #expect(script.savedRoles?[.bob]?.isBanned == true && script.savedRoles?[.carol]?.mutedUntil ?? 0 > 0)
         script.rooms.rolesSaved(script.room, .saved)
         #expect(script.drain().contains(.reset("bob", .roomForbidden)))
+    }
+
+    //
+    @Test func `the store refuses roles, and has no later ones → the sessions are reset`() {
+        var script = withRoles("alice")
+        script.post("alice", 1)
+        _ = script.drain()
+        let answer = StoreAnswer.append(script.room, upTo: nil, messageCount: 0, .failure(.rolesChanged))
+        script.rooms.answered(answer, at: 5000)
+        _ = script.drain()
+        loadedRoles(&script, RoomRoles(owner: .alice), version: 1)
+        #expect(script.drain().contains(.reset("alice", .storeUnavailable)) && script.rooms.count == 0)
+    }
+
+    //
+    @Test func `another relay gives a room roles → a relay without roles does not serve it`() {
+        var script = RoomScript("alice")
+        changed(&script, end: 0, roles: 1)
+        #expect(script.drain() == [.load("lobby")])
+        loadedRoles(&script, RoomRoles(owner: .alice), version: 1)
+        #expect(script.drain() == [.reset("alice", .storeUnavailable)] && script.rooms.count == 0)
     }
 
     //
