@@ -265,7 +265,7 @@ enum AppendResolution {
         }
         // A removed batch can have been the append itself.
         guard expected >= first else { return .failure(PostgresError.outOfOrder(lastOffset: last)) }
-        if last + 1 == expected, result.uint64(0, 7) != append.append.rolesVersion {
+        if last &+ 1 == expected, result.uint64(0, 7) != append.append.rolesVersion {
             return .failure(RoomStoreError.rolesChanged)
         }
         guard last >= expected else { return .failure(PostgresError.outOfOrder(lastOffset: last)) }
