@@ -367,9 +367,12 @@ def administration(file):
              (0xDD, u64(70)), (0xDE, u64(1 << 20)))
     answered("the result of a step", (0xD2, u32(32)), (0xD1, u64(288)))
     answered("a page of rooms, and the room behind which the next page begins",
-             item(lobby, (0xDA, u32(0)), (0x59, u64(9)), (0x53, u64(7)), (0x54, u64(1)), (0xDE, u64(0))),
-             (0xDF, b"lobby"))
+             item(lobby, (0xDA, u32(0)), (0x59, u64(9)), (0x54, u64(1))), (0xDF, b"lobby"))
     answered("the result of a step in a room of several", (0xD2, u32(32)), (0xD1, u64(288)), (0xDF, b"lobby"))
+    for size in (1, 128):
+        file.good(f"the room behind which a page begins, {size} bytes", "W-69", 0x6002,
+                  [t(0x70, u64(3)), t(0x74, u16(0)), t(0x0142, t(0xDF, b"a" * size))],
+                  {"correlation": "3", "status": 0, "content": [[0xDF, times("61", size)]]}, FROM_SERVER)
 
 
 def make():

@@ -7,7 +7,7 @@ const subprotocol = 'martlet'
 const unsupportedData = 1003
 const normal = 1000
 
-/** Connects by a WebSocket of the platform. A text message, or another subprotocol, ends the connection. */
+/** Connects by a WebSocket of the platform. A text message, another subprotocol and an extension end it (C-119). */
 export function connectWebSocket(endpoint: Endpoint, events: CarrierEvents): Carrier {
     const socket = new WebSocket(endpoint.url, subprotocol)
     let hasEnded = false
@@ -18,7 +18,7 @@ export function connectWebSocket(endpoint: Endpoint, events: CarrierEvents): Car
     }
     socket.binaryType = 'arraybuffer'
     socket.onopen = () => {
-        if (socket.protocol === subprotocol) events.up()
+        if (socket.protocol === subprotocol && socket.extensions === '') events.up()
         else socket.close(normal)
     }
     socket.onmessage = ({ data }: MessageEvent<unknown>) => {

@@ -22,7 +22,8 @@ export function parseEndpoint(text: string, isSecure = true): Endpoint | undefin
     const secure = scheme === 'martlets' || scheme === 'wss'
     if (scheme.startsWith('ws')) {
         const suffix = port === undefined ? '' : `:${port}`
-        return { url: `${scheme}://${host}${suffix}${path ?? '/martlet'}`, isSecure: secure }
+        const target = path === undefined || path === '/' ? '/martlet' : path
+        return { url: `${scheme}://${host}${suffix}${target}`, isSecure: secure }
     }
     if (path !== undefined && path !== '/') return undefined
     return { url: `${scheme}://${host}:${port ?? defaultPort}`, isSecure: secure }
