@@ -365,7 +365,11 @@ struct Rooms: ~Copyable, Sendable {
     /// - Parameter now: the relay's wall clock in milliseconds since 1970.
     mutating func loaded(_ name: RoomName, _ snapshot: RoomSnapshot?, at now: UInt64 = 0) {
         guard let index = index(of: name) else { return }
-        guard rooms[index].revision == nil else { return rolesLoaded(index, snapshot, at: now) }
+        guard rooms[index].revision == nil else {
+            // The answer to a load of an earlier use of the room has no effect.
+            if rooms[index].replica.isLoading { rolesLoaded(index, snapshot, at: now) }
+            return
+        }
         if let snapshot, mayServe(snapshot), beginRoles(index, snapshot) {
             let waiting = rooms[index].loaded(snapshot, at: now)
             rooms[index].beginMemberships(snapshot.memberships)
