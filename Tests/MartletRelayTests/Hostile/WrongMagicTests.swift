@@ -11,7 +11,7 @@ struct WrongMagicTests {
     func anotherProtocol(backend: RelayBackend) async throws {
         try await backend.run { fixture in
             let peer = try await fixture.connect()
-            await peer.send([UInt8]("GET /index.html HTTP/1.1\r\n".utf8))
+            await peer.send([UInt8]("POST /index.html HTTP/1.1\r\n".utf8))
             #expect(try await peer.finalNotice()?.code == .badMagic)
             #expect(peer.heldByteCount(at: fixture) ?? 0 <= 64)
             #expect(await fixture.statistics.faults == 1)
