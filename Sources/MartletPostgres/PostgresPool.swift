@@ -41,9 +41,8 @@ actor PostgresPool {
     private var maintained: [RoomName: Bool] = [:]
     private var availability: PostgresAvailability
     private var opening: CheckedContinuation<PostgresError?, Never>?
-    private var isOpen = false
-    /// Whether the store may create the tables.
-    private nonisolated let isOpening = Guarded(true)
+    /// Whether the first connection has been prepared, so that tables are no longer created.
+    private nonisolated let isOpen = Guarded(false)
     private var isClosed = false
     private var activeCount = 0
     private var closing: CheckedContinuation<Void, Never>?
@@ -71,7 +70,7 @@ actor PostgresPool {
     func open(_ uri: String) async throws(PostgresError) {
         let isShared = configuration.isShared
         let first = connection(to: uri) { [weak self] connection throws(PostgresError) in
-            try await PostgresSchema.prepare(connection, creates: self?.isOpening.withLock { $0 } ?? false)
+            try await PostgresSchema.prepare(connection, creates: self?.isOpen.withLock { !$0 } ?? false)
             try await PostgresSchema.lock(connection, isShared: isShared)
         }
         connections.append(first)
@@ -86,8 +85,7 @@ actor PostgresPool {
             await first.close()
             throw failure
         }
-        isOpen = true
-        isOpening.withLock { $0 = false }
+        isOpen.withLock { $0 = true }
         for _ in 1..<max(configuration.maxConnectionCount, 2) { connections.append(connection(to: uri)) }
         activeCount = connections.count
         if configuration.isShared { listen(to: uri) }
@@ -141,7 +139,7 @@ actor PostgresPool {
     }
 
     private func failed(_ error: PostgresError) {
-        guard isOpen else { return opened(error) }
+        guard isOpen.withLock({ $0 }) else { return opened(error) }
         for change in availability.failed(now: now) {
             switch change {
             case .lost: onEvent(.lost(error))
@@ -223,7 +221,7 @@ actor PostgresPool {
     ) {
         let saved = RoomStoreReply<Void> { [weak self] result in
             reply.complete(result.mapError { $0 as any Error })
-            if case .success = result { self?.assumeIsolated { $0.rolesSaved(room, version: version + 1) } }
+            if case .success = result { self?.assumeIsolated { $0.rolesSaved(room, version: version &+ 1) } }
         }
         write(.roles(roles, room, replacing: version, creation, saved))
     }

@@ -88,6 +88,7 @@ enum PostgresReader {
         if !found[6].rows.isEmpty {
             snapshot.roles = found[6].bytes(0, 0)
             snapshot.rolesVersion = found[6].uint64(0, 1)
+            guard snapshot.rolesVersion < UInt64(Int64.max) else { throw damage }
         }
         for index in found[7].rows {
             guard let record = record(found[7], index) else { throw damage }

@@ -171,11 +171,10 @@ struct WriteGroup {
             (
                 queries.count - 1,
                 { result in
-                    if let error = RolesAnswer(rawValue: result.int64(0, 0))?.error {
-                        reply.fail(error)
-                    } else {
-                        reply.succeed()
+                    guard let answer = RolesAnswer(rawValue: result.int64(0, 0)) else {
+                        return reply.fail(RoomStoreError.unanswered)
                     }
+                    if let error = answer.error { reply.fail(error) } else { reply.succeed() }
                 }
             ))
     }

@@ -21,8 +21,7 @@ extension RelayRoom {
     mutating func conflicted(_ history: RoomHistory, at now: UInt64, into effects: inout Deque<RoomEffect>) -> Bool {
         guard isBusy, publication.isStoring else { return true }
         guard let first = history.entries.first, first.offset == log.lastOffset &+ 1 else { return false }
-        advance(by: history.entries[...], at: now, into: &effects)
-        return true
+        return advance(by: history.entries[...], at: now, into: &effects)
     }
 
     /// The store has refused the append, because another relay has changed the roles. The waiting messages are admitted
@@ -81,9 +80,8 @@ extension RelayRoom {
         guard !(isBusy && publication.isStoring) else { return true }
         guard history.firstOffset <= log.lastOffset &+ 1 else { return false }
         let missed = history.entries.drop { $0.offset <= log.lastOffset }
-        advance(by: missed, at: now, into: &effects)
-        guard missed.isEmpty else { return true }
-        // The store has no more messages, whatever it reported, and whatever the sessions have seen.
+        guard missed.isEmpty else { return advance(by: missed, at: now, into: &effects) }
+        // The store has no more messages, although it has reported them or sessions have seen them.
         replica.forgetEnd()
         admitAwaiting(upTo: .max, into: &effects)
         return true
@@ -100,27 +98,35 @@ extension RelayRoom {
         moderation.replace(roles, version: version)
         expelUnentitled(members.slots.filter { members.isPresent($0) }, into: &effects)
         expelAttachments(.roomForbidden, into: &effects)
-        advance(by: [], at: now, into: &effects)
-        return true
+        return advance(by: [], at: now, into: &effects)
     }
 
-    /// Takes messages of other relays, and admits the waiting ones of this relay again.
+    /// Takes messages of other relays, and admits the waiting ones of this relay again. False if one of them cannot wait
+    /// any more, so that the room has to be loaded again.
     ///
     /// - Precondition: The store has no append of this room.
     private mutating func advance(
         by entries: ArraySlice<LogEntry>, at now: UInt64, into effects: inout Deque<RoomEffect>
-    ) {
+    ) -> Bool {
         let waiting = isBusy ? publication.takeWaiting() : []
         for message in waiting { windows[message.part.window].rollBack(to: log.lastOffset) }
         take(entries, at: now, into: &effects)
         var moved: [UInt64: UInt64] = [:]
         for message in waiting {
+            guard canAppendAgain(message) else { return false }
             guard let offset = admitAgain(message, at: now, into: &effects) else { continue }
             moved[message.entry.offset] = offset
         }
         if hasCommands { commands.move(moved) }
         if usesRoles { moderation.moveAnnounced(moved) }
         if isBusy { publication.endAdmission(durable: log.lastOffset) }
+        return true
+    }
+
+    /// Whether a message of the relay can have another counter: a client can have published with the last one, where
+    /// the account of the relay is not reserved.
+    private func canAppendAgain(_ message: Publication.Waiting) -> Bool {
+        message.part.publisher != relayHandle || windows[message.part.window].lastAppended < .max
     }
 
     /// Appends messages of other relays to the copy. They are durable.
@@ -211,10 +217,7 @@ extension RelayRoom {
 extension LogEntry {
     /// The content of an edit or a deletion; nil for other messages, and if it is damaged (M-1).
     fileprivate var change: MessageBody? {
-        guard let kind = MessageView.kind(in: body.rawBytes), kind == .edit || kind == .delete,
-            let message = try? Message(parsing: body.rawBytes)
-        else { return nil }
-        return try? MessageBody(message.content)
+        ClientMessage(counter: counter, body: body.rawBytes, layout: body.layout).change
     }
 
     /// The digest of the content, as for a client's message; 0 for a message whose content is erased.

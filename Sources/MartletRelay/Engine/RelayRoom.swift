@@ -398,8 +398,10 @@ struct RelayRoom: ~Copyable, Sendable {
         }
         let wasStoring = isBusy && publication.isStoring
         if isBusy { flushPublication(into: &effects) }
-        admitAwaiting(upTo: log.lastOffset, into: &effects)
-        readMissed(into: &effects)
+        if replica.isBehind(log.lastOffset) {
+            admitAwaiting(upTo: log.lastOffset, into: &effects)
+            readMissed(into: &effects)
+        }
         saveProgress(isAppending: !wasStoring && isBusy && publication.isStoring, now: now, into: &effects)
     }
 

@@ -45,9 +45,13 @@ struct RoomReplica: Sendable {
         return taken
     }
 
+    /// Whether the store has messages after an offset, or sessions await them.
+    @inline(__always)
+    func isBehind(_ offset: UInt64) -> Bool { end > offset || !joins.isEmpty }
+
     /// Begins a read, if the store has messages after an offset, or sessions await them, and none is in progress.
     mutating func beginRead(after offset: UInt64) -> Bool {
-        guard end > offset || !joins.isEmpty, !isBusy else { return false }
+        guard isBehind(offset), !isBusy else { return false }
         isReading = true
         return true
     }

@@ -243,6 +243,17 @@ import Testing
         #expect(script.drain().contains { if case .noted(.roomOperation) = $0 { true } else { false } })
     }
 
+    //
+    @Test func `another relay has used the last counter of the device of announcements → the room is loaded again`() {
+        var script = withRoles("alice")
+        script.join("root", permissions: [.all, .administer])
+        _ = script.drain()
+        script.operate("root", .announce(MessageContent(text: "soon")), correlation: 1)
+        _ = script.drain()
+        conflict(&script, [entry(1, "server/0", .max)])
+        #expect(script.drain().contains(.reset("alice", .storeUnavailable)) && script.rooms.count == 0)
+    }
+
     // MARK: Missed messages
 
     //

@@ -160,7 +160,7 @@ struct RoomModeration: ~Copyable, Neutral, Sendable {
         guard let saving = saving.take() else { return nil }
         if isDurable {
             roles = saving.roles
-            version += 1
+            version &+= 1
         }
         return saving.cause
     }
