@@ -109,20 +109,12 @@ struct WriteGroup {
         for append in appends {
             let entries = append.append.entries
             first.append(Int64(messages.count + 1))
-            var start = 0
-            while start < entries.count {
-                var end = start
-                var byteCount = 0
-                repeat {
-                    byteCount += entries[end].body.byteCount
-                    end += 1
-                } while end < entries.count && byteCount + entries[end].body.byteCount <= StoredBatch.maxByteCount
-                offsets.append(entries[start].offset)
-                counts.append(Int64(end - start))
+            for (batch, byteCount) in StoredBatch.divide(entries) {
+                offsets.append(batch[batch.startIndex].offset)
+                counts.append(Int64(batch.count))
                 byteCounts.append(Int64(byteCount))
-                times.append(max(entries[end - 1].acceptedAt, earliestTime))
-                messages.append(StoredBatch.encode(entries[start..<end]))
-                start = end
+                times.append(max(batch[batch.endIndex - 1].acceptedAt, earliestTime))
+                messages.append(StoredBatch.encode(batch))
             }
             pieces.append(Int64(messages.count + 1) - (first.last ?? 0))
             for entry in entries {

@@ -124,17 +124,9 @@ package final class StoreWriter: DatabaseContext {
         for index in entries.indices where entries[index].offset != row.lastOffset + 1 + UInt64(index) {
             throw StoreError.outOfOrder(lastOffset: row.lastOffset)
         }
-        var start = 0
-        while start < entries.count {
-            var end = start
-            var byteCount = 0
-            repeat {
-                byteCount += entries[end].body.byteCount
-                end += 1
-            } while end < entries.count && byteCount + entries[end].body.byteCount <= StoredBatch.maxByteCount
-            try insert(entries[start..<end], byteCount, row.id)
+        for (batch, byteCount) in StoredBatch.divide(entries) {
+            try insert(batch, byteCount, row.id)
             row.byteCount += byteCount
-            start = end
         }
         row.lastOffset += UInt64(entries.count)
         row.usedAt = max(row.usedAt, entries.last?.acceptedAt ?? 0, earliestTime)

@@ -21,6 +21,22 @@ package enum StoredBatch {
         case malformed
     }
 
+    /// Divides messages into batches of at most `maxByteCount`, or of one longer message.
+    package static func divide(_ entries: [LogEntry]) -> [(entries: ArraySlice<LogEntry>, byteCount: Int)] {
+        var batches: [(ArraySlice<LogEntry>, Int)] = []
+        var start = 0
+        while start < entries.count {
+            var (end, byteCount) = (start, 0)
+            repeat {
+                byteCount += entries[end].body.byteCount
+                end += 1
+            } while end < entries.count && byteCount + entries[end].body.byteCount <= maxByteCount
+            batches.append((entries[start..<end], byteCount))
+            start = end
+        }
+        return batches
+    }
+
     /// The bytes of messages with consecutive offsets.
     package static func encode(_ entries: ArraySlice<LogEntry>) -> [UInt8] {
         var bytes: [UInt8] = []

@@ -26,6 +26,8 @@ struct PostgresRowsTests {
         "INSERT INTO devices SELECT id, 'x', 1, 1, 1, '', '', 1, -1 FROM rooms",
         "INSERT INTO progress SELECT id, 'x', 1, 77 FROM rooms", "INSERT INTO progress SELECT id, '', 1, 1 FROM rooms",
         "INSERT INTO branches SELECT id, 1, 77 FROM rooms",
+        "INSERT INTO roles VALUES ('lobby', '', NULL, -1)",
+        "INSERT INTO roles VALUES ('lobby', '', NULL, 9223372036854775807)",
         "INSERT INTO memberships VALUES ('alice', 'lobby', 7, NULL, 1)",
         "INSERT INTO memberships VALUES ('\\xff', 'lobby', 1, NULL, 1)",
         "INSERT INTO memberships VALUES ('bob', 'lobby', 1, '\\xff', 1)",
