@@ -101,8 +101,8 @@ extension RelayRoom {
         return advance(by: [], at: now, into: &effects)
     }
 
-    /// Takes messages of other relays, and admits the waiting ones of this relay again. False if one of them cannot wait
-    /// any more, so that the room has to be loaded again.
+    /// Takes messages of other relays, and admits the waiting ones of this relay again. False if one of them cannot
+    /// wait any more, so that the room has to be loaded again.
     ///
     /// - Precondition: The store has no append of this room.
     private mutating func advance(

@@ -59,10 +59,15 @@ extension SourceTree {
         files.sort { $0.path < $1.path }
     }
 
-    /// Generated and binary files: build folders, the documentation at the root, the findings of the fuzz targets, and
-    /// hidden files but `.ci`.
+    /// What `make docs` and the client in TypeScript write beside their sources.
+    private static let outputs: Set<String> = [
+        "docs", "Clients/TypeScript/build", "Clients/TypeScript/bundle", "Examples/WebChat/martlet.js",
+    ]
+
+    /// Generated and binary files: build folders, the outputs above, the findings of the fuzz targets, and hidden files
+    /// but `.ci`.
     private static func isGenerated(_ path: String) -> Bool {
-        if path == "docs" || path.hasPrefix("Fuzz/FailCases/") { return true }
+        if outputs.contains(path) || path.hasPrefix("Fuzz/FailCases/") { return true }
         let name = path.split(separator: "/").last ?? ""
         return name.hasPrefix(".") && path != ".ci" && !path.hasSuffix(".swift-format") && path != ".gitignore"
     }
