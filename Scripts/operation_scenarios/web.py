@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import select
 import shutil
 import socket
 import ssl
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import urllib.parse
 
 import browser
 from programs import (TIMEOUT, Failure, Listener, Load, Relay, Sender, Unavailable, check_once_in_order, wait_until)
@@ -26,9 +28,9 @@ class WebsocketsPeer:
     """A WebSocket by the package `websockets`, which offers permessage-deflate."""
     module = "websockets"
 
-    def __init__(self, url, context):
+    def __init__(self, url, stream):
         from websockets.sync.client import connect
-        self.socket = connect(url, subprotocols=["martlet"], ssl=context, max_size=None)
+        self.socket = connect(url, sock=stream, subprotocols=["martlet"], max_size=None)
 
     def send(self, data):
         self.socket.send(data)
@@ -49,16 +51,14 @@ class WsprotoPeer:
     """A WebSocket by the package `wsproto`, which reads and writes bytes only."""
     module = "wsproto"
 
-    def __init__(self, url, context):
+    def __init__(self, url, stream):
         from wsproto import ConnectionType, WSConnection
         from wsproto.events import AcceptConnection, Request
-        host, port, path = re.fullmatch(r"wss?://([^:]+):(\d+)(/.*)", url).groups()
+        url = urllib.parse.urlsplit(url)
         self.lock = threading.Lock()
-        self.socket = socket.create_connection((host, int(port)), TIMEOUT)
-        if context:
-            self.socket = context.wrap_socket(self.socket, server_hostname=host)
+        self.socket = stream
         self.protocol = WSConnection(ConnectionType.CLIENT)
-        self.write(Request(host=f"{host}:{port}", target=path, subprotocols=["martlet"]))
+        self.write(Request(host=url.netloc, target=url.path, subprotocols=["martlet"]))
         self.waiting = []
         accepted = self.next()
         if not isinstance(accepted, AcceptConnection) or accepted.subprotocol != "martlet":
@@ -99,11 +99,52 @@ class WsprotoPeer:
         self.socket.close()
 
 
+def dial(host, port, context):
+    """A stream to a server; with a context, a socket whose bytes one thread carries through TLS.
+
+    The peers read and write in different threads, and the TLS of Python supports one thread at a time.
+    """
+    server = socket.create_connection((host, port), TIMEOUT)
+    if not context:
+        return server
+    server = context.wrap_socket(server, server_hostname=host)
+    near, far = socket.socketpair()
+
+    def carry():
+        try:
+            while True:
+                ready = [server] if server.pending() else select.select([server, far], [], [])[0]
+                if server in ready:
+                    server.settimeout(0)
+                    try:
+                        data = server.recv(65536)
+                    except ssl.SSLWantReadError:
+                        # The record was incomplete, or had no bytes of the application.
+                        continue
+                    finally:
+                        server.settimeout(TIMEOUT)
+                    if not data:
+                        break
+                    far.sendall(data)
+                if far in ready:
+                    data = far.recv(65536)
+                    if not data:
+                        break
+                    server.sendall(data)
+        except OSError:
+            pass
+        finally:
+            server.close()
+            far.close()
+    threading.Thread(target=carry, daemon=True).start()
+    return near
+
+
 class Tunnel:
     """A port on this machine. The bytes of its connections go through a WebSocket each."""
 
-    def __init__(self, peer, url, context=None):
-        self.peer, self.url, self.context = peer, url, context
+    def __init__(self, peer, port, context):
+        self.peer, self.server, self.context = peer, port, context
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self.accept, daemon=True).start()
@@ -117,7 +158,8 @@ class Tunnel:
             threading.Thread(target=self.carry, args=[connection], daemon=True).start()
 
     def carry(self, connection):
-        peer = self.peer(self.url, self.context)
+        stream = dial("localhost", self.server, self.context)
+        peer = self.peer(f"ws://localhost:{self.server}/martlet", stream)
 
         def back():
             try:
@@ -158,7 +200,7 @@ def peers(place):
     for kind in kinds:
         for scheme, more in (("ws", []), ("wss", options)):
             relay = Relay(place, *more, store=f"{kind.module}-{scheme}", access=("--tokens", tokens))
-            tunnel = Tunnel(kind, f"{scheme}://localhost:{relay.port}/martlet", context if more else None)
+            tunnel = Tunnel(kind, relay.port, context if more else None)
             done = subprocess.run(
                 [sys.executable, ROOT / "Specs/reference/interoperability.py", str(tunnel.port)],
                 capture_output=True, timeout=TIMEOUT)
