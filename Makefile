@@ -147,6 +147,7 @@ test: deps lint ## lint, build with warnings as errors and run every test
 	@Scripts/generate-bounds --check
 	@Dev/Scripts/planted-bugs --check
 	@Scripts/test-registries
+	@Scripts/check-embedded
 	@$(SWIFT) build --build-tests --quiet
 	@$(dev) build --build-tests --quiet
 	@$(fuzz) build --quiet --product replay

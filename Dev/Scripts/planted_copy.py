@@ -5,6 +5,7 @@ contains the library, the simulator and the tests of the link and of the engines
 timeline, and the tests of these, of the client and of the simulator.
 """
 
+import json
 import os
 import re
 import resource
@@ -13,71 +14,14 @@ import subprocess
 import threading
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-FOLDERS = [
-    "Sources/CMartletCodec", "Sources/CMartletCrypto", "Sources/CMartletSystem", "Sources/CMartletTLS",
-    "Sources/MartletWire", "Sources/MartletMetrics", "Sources/MartletTransport", "Sources/MartletLink",
-    "Sources/MartletAuthentication", "Sources/Martlet", "Sources/MartletRelay", "Sources/MartletTestKit",
-    "Dev/Sources/MartletSimulator", "Dev/Sources/MartletDifferential", "Tests/MartletTestSupport",
-    "Tests/MartletLinkTests", "Dev/Tests/MartletEngineTests",
+# The targets that the faults concern. The copy has these, and the targets on which they depend.
+TARGETS = [
+    "MartletSimulator", "MartletDifferential", "MartletTestSupport", "MartletLinkTests", "MartletEngineTests",
 ]
-# The modules, tests and targets of the client, the outbox in a file, the relay's store and the timeline.
-STORE_FOLDERS = [
-    "Sources/CMartletSQLite", "Sources/MartletDatabase", "Sources/MartletSQLite", "Sources/MartletRelaySQLite",
-    "Sources/MartletTimeline", "Tests/MartletFaultDisk", "Tests/MartletFaultVFS", "Tests/MartletRelayTests",
-    "Tests/MartletSQLiteTests", "Tests/MartletStorageTests", "Tests/MartletTestKitTests", "Tests/MartletTests",
-    "Tests/MartletTimelineTests", "Dev/Tests/MartletSimulatorTests",
+STORE_TARGETS = [
+    "MartletTimeline", "MartletRelayTests", "MartletSQLiteTests", "MartletStorageTests", "MartletTestKitTests",
+    "MartletTests", "MartletTimelineTests", "MartletSimulatorTests",
 ]
-STORE_TARGETS = """        .systemLibrary(name: "CMartletSQLite"),
-        .target(
-            name: "MartletDatabase", dependencies: ["MartletTransport", "MartletWire", "CMartletSQLite"],
-            swiftSettings: fast),
-        .target(
-            name: "MartletSQLite",
-            dependencies: ["Martlet", "MartletDatabase", "MartletTransport", "MartletLink", "MartletWire"],
-            swiftSettings: fast),
-        .target(
-            name: "MartletRelaySQLite",
-            dependencies: [
-                "MartletRelay", "MartletDatabase", "MartletTransport", "MartletLink", "MartletWire",
-            ],
-            swiftSettings: fast),
-        .target(
-            name: "MartletTimeline",
-            dependencies: [
-                "Martlet", "MartletSQLite", "MartletDatabase", "MartletTransport", "MartletLink", "MartletWire",
-            ],
-            swiftSettings: fast),
-        .target(name: "MartletFaultVFS", path: "Tests/MartletFaultVFS", linkerSettings: [.linkedLibrary("sqlite3")]),
-        .target(name: "MartletFaultDisk", path: "Tests/MartletFaultDisk"),
-        .testTarget(
-            name: "MartletStorageTests",
-            dependencies: [
-                "MartletTimeline", "MartletSQLite", "MartletRelaySQLite", "MartletRelay", "Martlet", "MartletFaultDisk",
-            ],
-            swiftSettings: settings),
-        .testTarget(
-            name: "MartletTimelineTests",
-            dependencies: ["MartletTimeline", "MartletRelay", "MartletTestKit", "MartletTestSupport"],
-            swiftSettings: settings),
-        .testTarget(
-            name: "MartletTestKitTests", dependencies: ["MartletTestKit", "Martlet", "MartletRelay"],
-            swiftSettings: settings),
-        // The excluded tests need a certificate authority of the tools.
-        .testTarget(
-            name: "MartletTests", dependencies: ["Martlet", "MartletRelay", "MartletTestKit"],
-            exclude: [
-                "Scenarios/LinkTests.swift", "Scenarios/PasswordTests.swift", "Hostile/TLSClientTests.swift",
-            ], swiftSettings: settings),
-        .testTarget(
-            name: "MartletRelayTests", dependencies: ["MartletRelay"], swiftSettings: settings),
-        .testTarget(
-            name: "MartletSimulatorTests", dependencies: ["MartletSimulator"],
-            path: "Dev/Tests/MartletSimulatorTests", swiftSettings: settings),
-        .testTarget(
-            name: "MartletSQLiteTests",
-            dependencies: ["MartletSQLite", "MartletRelaySQLite", "MartletFaultVFS", "MartletTestSupport"],
-            swiftSettings: settings),
-"""
 SWITCH = "MARTLET_PLANTED_BUG"
 # The seeds of the simulator of the faults of files, the first of which that fails decides.
 STORAGE_SEEDS = "1..1000"
@@ -122,68 +66,15 @@ for seed in words[0]...words[1] {
 }
 """
 
-# The targets after the settings at the beginning of the package's manifest.
+# What follows the settings at the beginning of the package's manifest.
 PACKAGE = """
 // The tests need debug builds, and run often: only they are not optimized.
 let fast = settings + [.unsafeFlags(["-O"], .when(configuration: .debug))]
 let package = Package(
     name: "copy", platforms: [.macOS(.v15), .iOS(.v18)],
     targets: [
-        .target(
-            name: "CMartletCodec",
-            linkerSettings: [.linkedLibrary("z"), .linkedLibrary("deflate", .when(platforms: [.linux]))]),
-        .target(name: "CMartletSystem"),
-        .target(name: "MartletMetrics", swiftSettings: fast),
-        .target(
-            name: "CMartletTLS",
-            linkerSettings: [
-                .linkedLibrary("ssl", .when(platforms: [.linux])), .linkedLibrary("crypto", .when(platforms: [.linux])),
-            ]),
-        .target(name: "MartletWire", dependencies: ["CMartletCodec"], swiftSettings: fast),
-        .target(
-            name: "MartletTransport", dependencies: ["MartletWire", "CMartletSystem", "CMartletTLS"],
-            swiftSettings: fast),
-        .target(name: "CMartletCrypto", linkerSettings: [.linkedLibrary("crypto")]),
-        .target(name: "MartletAuthentication", dependencies: ["CMartletCrypto"], swiftSettings: fast),
-        .target(
-            name: "MartletLink",
-            dependencies: ["MartletWire", "MartletMetrics", "MartletTransport", "MartletAuthentication"],
-            swiftSettings: fast),
-        .target(
-            name: "Martlet",
-            dependencies: [
-                "MartletWire", "MartletMetrics", "MartletLink", "MartletTransport", "MartletAuthentication",
-            ],
-            swiftSettings: fast),
-        .target(
-            name: "MartletRelay",
-            dependencies: [
-                "MartletWire", "MartletMetrics", "MartletLink", "MartletTransport", "MartletAuthentication",
-                "CMartletCrypto",
-            ],
-            swiftSettings: fast),
-        .target(
-            name: "MartletTestKit",
-            dependencies: ["Martlet", "MartletRelay", "MartletWire", "MartletLink", "MartletTransport"],
-            swiftSettings: fast),
-        .target(
-            name: "MartletSimulator", dependencies: ["MartletTestKit"], path: "Dev/Sources/MartletSimulator",
-            swiftSettings: fast),
+%s
         .executableTarget(name: "Play", dependencies: ["MartletSimulator"], swiftSettings: fast),
-        .target(
-            name: "MartletDifferential", dependencies: ["MartletWire", "MartletTestSupport"],
-            path: "Dev/Sources/MartletDifferential",
-            swiftSettings: fast),
-        .target(
-            name: "MartletTestSupport", dependencies: ["MartletWire"], path: "Tests/MartletTestSupport",
-            swiftSettings: settings),
-        .testTarget(
-            name: "MartletLinkTests", dependencies: ["MartletLink", "MartletTransport", "MartletTestSupport"],
-            swiftSettings: settings),
-        .testTarget(
-            name: "MartletEngineTests",
-            dependencies: ["MartletSimulator", "MartletTestSupport", "MartletDifferential"],
-            path: "Dev/Tests/MartletEngineTests", swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6])
 """
@@ -198,28 +89,77 @@ def read(path):
         return file.read()
 
 
-def swift_files(folder):
+def files_of(folder, exclusions=()):
     return [
         os.path.relpath(os.path.join(place, name), ROOT)
         for place, _, names in os.walk(os.path.join(ROOT, folder)) for name in sorted(names)
+        if not any(os.path.relpath(os.path.join(place, name), os.path.join(ROOT, folder)).startswith(exclusion)
+                   for exclusion in exclusions)
     ]
 
 
-def manifest(has_stores):
+class Target:
+    """A target of the package or of the package Dev."""
+
+    def __init__(self, package, described):
+        self.name, self.type = described["name"], described["type"]
+        folder = "Tests" if self.type == "test" else "Sources"
+        self.path = os.path.normpath(os.path.join(package, described.get("path") or f"{folder}/{self.name}"))
+        self.exclusions = described["exclude"]
+        # Targets of Linux only: the program and the faults run there.
+        self.dependencies = [
+            names[0] for dependency in described["dependencies"] for names in dependency.values()
+            if not isinstance(names[1], dict) or "linux" in names[1]["platformNames"]
+        ]
+        self.libraries = [
+            setting["kind"]["linkedLibrary"]["_0"] for setting in described["settings"]
+            if "linkedLibrary" in setting["kind"]
+        ]
+
+    def declaration(self):
+        kind = {"test": "testTarget", "system": "systemLibrary"}.get(self.type, "target")
+        parts = [f'name: "{self.name}"']
+        if self.type != "system":
+            parts.append("dependencies: [%s]" % ", ".join(f'"{name}"' for name in self.dependencies))
+        parts.append(f'path: "{self.path}"')
+        if self.type != "system":
+            if not self.name.startswith("C"):
+                parts.append("swiftSettings: %s" % ("settings" if self.path.startswith("Tests") else "fast"))
+            if self.libraries:
+                parts.append("linkerSettings: [%s]" % ", ".join(f'.linkedLibrary("{x}")' for x in self.libraries))
+        return "        .%s(%s)," % (kind, ", ".join(parts))
+
+
+def targets(has_stores):
+    """The targets of the copy, by name."""
+    known = {}
+    for package in ["", "Dev"]:
+        command = [os.environ.get("SWIFT", "swift"), "package", "--package-path", os.path.join(ROOT, package)]
+        described = json.loads(subprocess.run([*command, "dump-package"], check=True, capture_output=True).stdout)
+        known.update((target["name"], Target(package, target)) for target in described["targets"])
+    chosen, waiting = {}, TARGETS + (STORE_TARGETS if has_stores else [])
+    while waiting:
+        target = known[waiting.pop()]
+        if target.name not in chosen:
+            chosen[target.name] = target
+            waiting = waiting + target.dependencies
+    return chosen
+
+
+def manifest(targets):
     text = read("Package.swift")
-    text = text[: text.index("let package")]
+    text = text[: text.index("\n#if os(Linux)")]
     # The copy has no traits. The tests use the conveniences of the trait Foundation.
     text = text.replace(".treatAllWarnings(as: .error),", ".treatAllWarnings(as: .warning), .define(\"Foundation\"),")
-    text += PACKAGE
-    end = text.rindex("    ],\n    swiftLanguageModes")
-    return text[:end] + STORE_TARGETS + text[end:] if has_stores else text
+    return text + PACKAGE % "\n".join(targets[name].declaration() for name in sorted(targets))
 
 
 def write(folder, changed, has_stores=False):
     """Writes the copy with the changed files. Only differences are written, for incremental builds."""
-    files = {"Package.swift": manifest(has_stores), "Sources/Play/main.swift": PLAY}
-    for part in FOLDERS + (STORE_FOLDERS if has_stores else []):
-        for path in swift_files(part):
+    chosen = targets(has_stores)
+    files = {"Package.swift": manifest(chosen), "Sources/Play/main.swift": PLAY}
+    for target in chosen.values():
+        for path in files_of(target.path, target.exclusions):
             files[path] = read(path)
     for module in {path.split("/")[1] for path in changed}:
         files[f"Sources/{module}/PlantedBug.swift"] = SWITCH_CODE

@@ -316,8 +316,8 @@ def frame(registry):
                      [*parse, "default: try unknown(checking: type)"], of="type"),
             switch("package var type: FrameType", "The type in the header of the frame.",
                    [*(f"case .{e.case}: .{e.name}" for e in registry.types), "case .unknown(let type): type"]),
-            switch("package var body: (any FrameBody)?", "The body as its own type; nil for an unknown type.",
-                   [*(f"case .{e.case}(let body): body" for e in registry.types), "case .unknown: nil"]),
+            switch("package func encode() -> [UInt8]", "Returns the encoded body; empty for an unknown type.",
+                   [*(f"case .{e.case}(let body): body.encode()" for e in registry.types), "case .unknown: []"]),
             between="\n\n"))
 
 

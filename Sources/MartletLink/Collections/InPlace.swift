@@ -4,10 +4,16 @@
 /// borrows a large value would copy its bytes to the stack first: 50 instructions for a kilobyte.
 @usableFromInline
 package struct InPlace: ~Copyable, Sendable {
-    private final class Nothing: Sendable {}
+    #if hasFeature(Embedded)
+        // Embedded Swift has no weak references.
+        @usableFromInline
+        package init() {}
+    #else
+        private final class Nothing: Sendable {}
 
-    private weak let nothing: Nothing?
+        private weak let nothing: Nothing?
 
-    @usableFromInline
-    package init() { nothing = nil }
+        @usableFromInline
+        package init() { nothing = nil }
+    #endif
 }

@@ -52,7 +52,8 @@ extension Link {
         connection.confirm()
         if let positions {
             counters.resumes += 1
-            let received = Dictionary(positions.map { ($0.session, $0.received) }) { $1 }
+            var received: [SessionID: UInt64] = [:]
+            for position in positions { received[position.session] = position.received }
             for slot in sessions.slots where sessions.isLive(slot) {
                 guard let position = received[sessions[slot].id] else {
                     if sessions[slot].peer == .closed { remove(slot, isReset: false) }

@@ -113,7 +113,7 @@ struct ControlQueue: Sendable {
 
     /// Queues a pong, unless `Link.maxQueuedPongs` of them are queued (Specs/hostile.md row 17).
     mutating func appendPong(_ pong: Pong) {
-        guard frames.count(where: { $0.type == .pong }) < Link.maxQueuedPongs else { return }
+        guard frames.reduce(0, { $0 + ($1.type == .pong ? 1 : 0) }) < Link.maxQueuedPongs else { return }
         append(.pong, EncodedBody(pong.encode()))
     }
 

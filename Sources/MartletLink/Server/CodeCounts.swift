@@ -23,7 +23,7 @@ package struct CodeCounts: Equatable, Sendable {
     }
 
     package static func += (sum: inout CodeCounts, other: CodeCounts) {
-        sum.counts.merge(other.counts, uniquingKeysWith: +)
+        for (code, count) in other.counts { sum.counts[code, default: 0] += count }
     }
 }
 

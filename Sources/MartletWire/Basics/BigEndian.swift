@@ -140,7 +140,7 @@ extension OutputRawSpan {
 }
 
 /// Returns a number as `0x` and all its hexadecimal digits.
-func hexadecimal(_ value: some FixedWidthInteger & UnsignedInteger) -> String {
+func hexadecimal<Value: FixedWidthInteger & UnsignedInteger>(_ value: Value) -> String {
     let digits = String(value, radix: 16, uppercase: true)
-    return "0x" + String(repeating: "0", count: type(of: value).bitWidth / 4 - digits.count) + digits
+    return "0x" + String(repeating: "0", count: Value.bitWidth / 4 - digits.count) + digits
 }

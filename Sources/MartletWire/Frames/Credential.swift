@@ -2,9 +2,7 @@
 ///
 /// Descriptions, dumps and interpolations do not contain the bytes. A comparison of two credentials of equal length
 /// takes constant time.
-public struct Credential: Equatable, Sendable, CustomStringConvertible, CustomDebugStringConvertible,
-    CustomReflectable
-{
+public struct Credential: Equatable, Sendable, CustomStringConvertible, CustomDebugStringConvertible {
     /// The maximum number of bytes of a credential.
     public static let maxByteCount = 4096
 
@@ -35,8 +33,6 @@ public struct Credential: Equatable, Sendable, CustomStringConvertible, CustomDe
     public var description: String { "Credential(redacted)" }
     /// The text `Credential(redacted)`.
     public var debugDescription: String { description }
-    /// A mirror without children.
-    public var customMirror: Mirror { Mirror(self, children: []) }
     init(parsing field: TLVView) throws(WireError) {
         guard field.value.byteCount <= Self.maxByteCount, let credential = Credential(field.bytes()) else {
             throw .invalidValue(field.tag)

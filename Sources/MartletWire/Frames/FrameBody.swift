@@ -28,11 +28,6 @@ extension FrameBody {
 }
 
 extension Frame {
-    /// Returns the encoded body; empty for an unknown type.
-    package func encode() -> [UInt8] {
-        body?.encode() ?? []
-    }
-
     /// Returns a frame of an unknown type.
     static func unknown(checking type: FrameType) throws(WireError) -> Frame {
         if type.isCritical { throw .unknownCriticalFrame(type) }

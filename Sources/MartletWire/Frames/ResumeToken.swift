@@ -1,9 +1,7 @@
 /// The secret that resumes a link once on a new connection: 256 random bits (W-44).
 ///
 /// Descriptions, dumps and interpolations do not contain the bits. A comparison of two tokens takes constant time.
-public struct ResumeToken: Equatable, Sendable, CustomStringConvertible, CustomDebugStringConvertible,
-    CustomReflectable
-{
+public struct ResumeToken: Equatable, Sendable, CustomStringConvertible, CustomDebugStringConvertible {
     /// The number of bytes of a token.
     package static let byteCount = 32
 
@@ -48,8 +46,6 @@ public struct ResumeToken: Equatable, Sendable, CustomStringConvertible, CustomD
     public var description: String { "ResumeToken(redacted)" }
     /// The text `ResumeToken(redacted)`.
     public var debugDescription: String { description }
-    /// A mirror without children.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension TLVView {

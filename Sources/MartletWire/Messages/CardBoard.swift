@@ -62,7 +62,7 @@ public struct CardBoard: Sendable {
     public init() {}
 
     /// The cards that are shown, newest state first.
-    public var cards: [Entry] { slots.values.compactMap(\.entry).sorted { $0.offset > $1.offset } }
+    public var cards: [Entry] { slots.values.compactMap { $0.entry }.sorted { $0.offset > $1.offset } }
 
     /// Applies a message of the room, and returns the change; nil if there is none. A card that is dropped because of
     /// the bound is not reported.

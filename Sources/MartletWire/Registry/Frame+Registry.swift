@@ -115,33 +115,33 @@ extension Frame {
         }
     }
 
-    /// The body as its own type; nil for an unknown type.
-    package var body: (any FrameBody)? {
+    /// Returns the encoded body; empty for an unknown type.
+    package func encode() -> [UInt8] {
         switch self {
-        case .message(let body): body
-        case .transient(let body): body
-        case .ack(let body): body
-        case .receipt(let body): body
-        case .accepted(let body): body
-        case .gap(let body): body
-        case .ping(let body): body
-        case .pong(let body): body
-        case .hello(let body): body
-        case .welcome(let body): body
-        case .reject(let body): body
-        case .goAway(let body): body
-        case .auth(let body): body
-        case .open(let body): body
-        case .opened(let body): body
-        case .close(let body): body
-        case .reset(let body): body
-        case .suspend(let body): body
-        case .resume(let body): body
-        case .update(let body): body
-        case .request(let body): body
-        case .response(let body): body
-        case .cancelRequest(let body): body
-        case .unknown: nil
+        case .message(let body): body.encode()
+        case .transient(let body): body.encode()
+        case .ack(let body): body.encode()
+        case .receipt(let body): body.encode()
+        case .accepted(let body): body.encode()
+        case .gap(let body): body.encode()
+        case .ping(let body): body.encode()
+        case .pong(let body): body.encode()
+        case .hello(let body): body.encode()
+        case .welcome(let body): body.encode()
+        case .reject(let body): body.encode()
+        case .goAway(let body): body.encode()
+        case .auth(let body): body.encode()
+        case .open(let body): body.encode()
+        case .opened(let body): body.encode()
+        case .close(let body): body.encode()
+        case .reset(let body): body.encode()
+        case .suspend(let body): body.encode()
+        case .resume(let body): body.encode()
+        case .update(let body): body.encode()
+        case .request(let body): body.encode()
+        case .response(let body): body.encode()
+        case .cancelRequest(let body): body.encode()
+        case .unknown: []
         }
     }
 }

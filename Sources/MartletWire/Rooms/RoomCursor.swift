@@ -3,7 +3,7 @@
 ///
 /// An application that stores its position stores both. A relay that lost its log assigns the same offsets again, so an
 /// offset alone does not identify a message.
-public struct RoomCursor: Hashable, Codable, Sendable, CustomStringConvertible {
+public struct RoomCursor: Hashable, Sendable, CustomStringConvertible {
     /// The identity of the log; nil if it is unknown, for example with a relay that does not identify its logs.
     public var log: LogID?
     /// The highest offset that was delivered to the application or reported to it as missing; 0 before the first.
@@ -25,3 +25,8 @@ public struct RoomCursor: Hashable, Codable, Sendable, CustomStringConvertible {
         if later.log != log || later.offset > offset { self = later }
     }
 }
+
+#if !hasFeature(Embedded)
+    // The compiler synthesizes the conformance only in this file.
+    extension RoomCursor: Codable {}
+#endif

@@ -90,7 +90,7 @@ package struct TLVTree: Equatable, Sendable {
 
     /// The values of all outermost TLVs with a tag, in order.
     package subscript(tag: Tag) -> [TLVNode.Value] {
-        nodes.filter { $0.tag == tag }.map(\.value)
+        nodes.filter { $0.tag == tag }.map { $0.value }
     }
 }
 
