@@ -177,7 +177,6 @@ struct FrameTests {
         let frame = try Frame.parse(type: application, body: [1, 2, 3].rawBytes)
         #expect(frame == .unknown(application))
         #expect(frame.type == application)
-        #expect(frame.body as Any? == nil)
         #expect(frame.encode().isEmpty)
         #expect(application.rule == nil)
         let critical = FrameType(rawValue: 0xF001)

@@ -12,9 +12,13 @@ struct HistoryLedger {
         var count: UInt64
     }
 
+    /// Whether the relays share a store, so that the copy of a relay may end before the log.
+    private let isShared: Bool
     private var pending: [RequestLedger.Key: Pending] = [:]
     /// The number of pages with messages.
     private(set) var pageCount = 0
+
+    init(isShared: Bool = false) { self.isShared = isShared }
 
     /// Records a request. `count` is the number of messages of the log.
     mutating func sent(_ key: RequestLedger.Key, _ query: HistoryQuery, in room: RoomName, _ log: LogID, count: Int) {
@@ -28,7 +32,7 @@ struct HistoryLedger {
     mutating func ended(
         _ key: RequestLedger.Key, _ outcome: RequestOutcome, _ logs: RoomLogs
     ) -> (fault: String?, isKnown: Bool) {
-        guard let request = pending.removeValue(forKey: key) else { return (nil, false) }
+        guard var request = pending.removeValue(forKey: key) else { return (nil, false) }
         guard case .answered(.none, _, let content, _) = outcome else { return (nil, true) }
         do throws(WireError) {
             let page = try HistoryPage(parsing: content, answering: request.query)
@@ -36,6 +40,7 @@ struct HistoryLedger {
             guard let id = page.log, logs.branch(of: id, in: request.room) != nil else {
                 return ("a page of \(request.room) has no log", true)
             }
+            if isShared { request.count = min(request.count, page.head) }
             let fault = fault(of: page, request, logs.entries(of: id, in: request.room).map(\.stored))
             return (fault.map { "\(request.query.position) of \(request.room): \($0)" }, true)
         } catch {
@@ -69,7 +74,7 @@ struct HistoryLedger {
 
     /// A page is empty if the log had no such messages when it was requested.
     private func faultOfEmpty(_ page: HistoryPage, _ request: Pending, _ log: [LogEntry]) -> String? {
-        guard page.log == request.log, request.count >= page.first else { return nil }
+        guard page.log == request.log, request.count >= page.first, request.count > 0 else { return nil }
         guard request.count <= log.count else { return "is of a log that has lost messages" }
         let newest = log[Int(request.count - 1)]
         let hasMessages =

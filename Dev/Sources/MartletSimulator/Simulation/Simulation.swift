@@ -26,7 +26,7 @@ package final class Simulation {
     private let faults: SimulatedFaults
     private var requests = RequestLedger()
     private var members = MemberLedger()
-    private var history = HistoryLedger()
+    private var history: HistoryLedger
     private var attachments = AttachmentLedger()
     /// The roles of rooms; nil if the relay keeps none.
     private var roles: RoleLedger?
@@ -68,6 +68,7 @@ package final class Simulation {
         self.scenario = scenario
         mayCredentialsExpire = scenario.credentialLifetime != nil
         random = SeededRandom(seed: ~scenario.seed)
+        history = HistoryLedger(isShared: scenario.relayCount > 1)
         var configuration = RelayConfiguration()
         configuration.link.resumeLifetime = .seconds(60)
         configuration.link.firstSequence = scenario.firstSequence

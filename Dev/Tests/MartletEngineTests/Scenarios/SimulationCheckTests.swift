@@ -64,7 +64,8 @@ import Testing
 
     /// Whether the answer to a request for messages before offset 5 of a log of 9 messages is a fault.
     private func isFault(
-        _ offsets: [UInt64], first: UInt64 = 1, log: LogID = LogID(rawValue: 1), change: Bool = false
+        _ offsets: [UInt64], first: UInt64 = 1, log: LogID = LogID(rawValue: 1), change: Bool = false,
+        head: UInt64 = 9, isShared: Bool = false
     ) -> Bool {
         let entries = (1...9 as ClosedRange<UInt64>).map { offset in
             let stamp = RelayStamp(offset: offset, acceptedAt: offset, sender: ada, device: DeviceID(rawValue: 1))
@@ -75,8 +76,8 @@ import Testing
         }
         var bodies = offsets.map { entries[Int($0) - 1].body.bytes }
         if change { bodies[0][bodies[0].count - 1] ^= 1 }
-        let content = HistoryPage.content(of: Opened(head: 9, first: first, log: log), messages: bodies)
-        var ledger = HistoryLedger()
+        let content = HistoryPage.content(of: Opened(head: head, first: first, log: log), messages: bodies)
+        var ledger = HistoryLedger(isShared: isShared)
         ledger.sent(key, HistoryQuery(.before(5), limit: 3), in: lobby, LogID(rawValue: 1), count: 9)
         let outcome = RequestOutcome.answered(status: .none, reason: nil, content: content)
         let logs = RoomLogs()
@@ -91,6 +92,11 @@ import Testing
         #expect(!isFault([], log: LogID(rawValue: 2)))
         #expect(isFault([1, 2, 3]) && isFault([2, 4]) && isFault([3, 4, 5]) && isFault([], first: 4))
         #expect(isFault([2, 3, 4], change: true) && isFault([1, 2, 3, 4]))
+    }
+
+    @Test func `a page of a copy that ends before the log passes if relays share the store, and otherwise fails`() {
+        #expect(!isFault([1, 2], head: 2, isShared: true) && !isFault([], head: 0, isShared: true))
+        #expect(isFault([1, 2], head: 2) && isFault([1], head: 2, isShared: true))
     }
 
     @Test func `request without an outcome is overdue after its deadline`() {
