@@ -13,7 +13,7 @@ struct FrameGenerator {
     mutating func frame() -> (from: Side, bytes: [UInt8]) {
         let sender: Side = flip() ? .client : .server
         let body = self.body(from: sender)
-        let type = Swift.type(of: body).type
+        let type = body.type
         var flags = FrameFlags([], priority: Priority(rawValue: UInt8(below(4))) ?? .low)
         let isReliable = type.rule?.isReliable == true
         if isReliable { flags.insert(.reliable) }
@@ -31,26 +31,26 @@ struct FrameGenerator {
         return SessionID(rawValue: half + 1)
     }
 
-    private mutating func body(from sender: Side) -> any FrameBody {
+    private mutating func body(from sender: Side) -> Frame {
         switch below(sender == .client ? 20 : 23) {
-        case 0...3: message(from: sender)
-        case 4: transient()
-        case 5: ack()
-        case 6: receipt()
-        case 20: gap()
-        case 21: update()
+        case 0...3: .message(message(from: sender))
+        case 4: .transient(transient())
+        case 5: .ack(ack())
+        case 6: .receipt(receipt())
+        case 20: .gap(gap())
+        case 21: .update(update())
         default: listed(from: sender)
         }
     }
 
     /// Returns a frame whose body is a list of fields. Hello and its answers are no frames of an open connection.
-    private mutating func listed(from sender: Side) -> any FrameBody {
+    private mutating func listed(from sender: Side) -> Frame {
         while true {
             let type = FrameType.listed[below(FrameType.listed.count)]
             guard let rule = type.rule, !rule.isHandshake || type == .auth, sender == .server || !rule.isServerOnly,
-                let body = Frame(listed: type, from: &self)?.body
+                let frame = Frame(listed: type, from: &self)
             else { continue }
-            return body
+            return frame
         }
     }
 

@@ -236,6 +236,11 @@ extension RelayRoom {
     /// Specs/hostile.md row 29). A refusal of single messages would let later ones overtake them.
     mutating func storeFailed(into effects: inout Deque<RoomEffect>) {
         guard isBusy, publication.isStoring else { return }
+        discardPublication(into: &effects)
+    }
+
+    /// Ends all messages that are not durable, and the sessions of their publishers.
+    private mutating func discardPublication(into effects: inout Deque<RoomEffect>) {
         var failed: Set<MemberHandle> = []
         for (part, credit) in publication.discard(durable: log.lastOffset) {
             windows[part.window].rollBack(to: log.lastOffset)
@@ -252,7 +257,8 @@ extension RelayRoom {
 
     /// The store has lost the log: all sessions are reset, and the next ones open the next log.
     mutating func logLost(into effects: inout Deque<RoomEffect>) {
-        storeFailed(into: &effects)
+        // The store may have no append, while messages wait for roles that are loaded or saved.
+        if isBusy { discardPublication(into: &effects) }
         for slot in members.slots where members.isPresent(slot) {
             effects.append(.reset(members[slot].key, .storeUnavailable))
             leave(handle(slot), into: &effects)

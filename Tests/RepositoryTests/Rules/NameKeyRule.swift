@@ -21,7 +21,7 @@ enum NameKeyRule {
         "Connection/PathStatus.swift": "the texts are IP addresses",
         "Errors/MartletError.swift": "a text for people",
         "Martlet/Credentials.swift": "the argument of a person, which a client converts",
-        "Messages/ContentValueDecoder.swift": "the type in an error",
+        "Coding/ContentValueDecoder.swift": "the type in an error",
         "MartletLink/Server/Identity.swift": "claims, which are compared byte by byte",
         "Simulation/RequestLedger.swift": "texts that a simulation makes",
         "Invariants/Ledger.swift": "texts that a simulation makes",

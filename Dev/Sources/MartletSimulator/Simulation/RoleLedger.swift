@@ -53,12 +53,12 @@ struct RoleLedger {
     /// The last saved roles of a room.
     func roles(of room: RoomName) -> RoomRoles? { states[room]?.last?.roles }
 
-    /// Whether an account may have published at a time. A change in the same millisecond may precede or follow the
-    /// message.
-    func mayHavePublished(_ account: AccountName, in room: RoomName, at time: UInt64) -> Bool {
-        guard let states = states[room], let first = states.lastIndex(where: { $0.since < time }) else { return true }
-        return states[first...].prefix { $0.since <= time }
-            .contains { $0.roles.mayPublish(account, permissions(of: account), at: time) }
+    /// Whether an account may have published at a time between two others. A change in the same millisecond may precede
+    /// or follow the message.
+    func mayHavePublished(_ account: AccountName, in room: RoomName, from start: UInt64, to end: UInt64) -> Bool {
+        guard let states = states[room], let first = states.lastIndex(where: { $0.since < start }) else { return true }
+        return states[first...].prefix { $0.since <= end }
+            .contains { $0.roles.mayPublish(account, permissions(of: account), at: end) }
     }
 
     /// Whether an account could not publish at some time after `start`.

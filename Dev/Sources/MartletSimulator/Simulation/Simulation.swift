@@ -199,9 +199,9 @@ package final class Simulation {
         ledger.stored(log[count...], in: room)
         guard let roles else { return }
         for entry in log[count...] where entry.device.rawValue != 0 {
-            // A relay admits a message again by the roles that another relay has saved.
-            let time = scenario.relayCount > 1 ? wallClock : entry.acceptedAt
-            if !roles.mayHavePublished(entry.sender, in: room, at: time) {
+            // A relay admits a waiting message again by the roles that another relay has saved.
+            let end = scenario.relayCount > 1 ? wallClock : entry.acceptedAt
+            if !roles.mayHavePublished(entry.sender, in: room, from: min(entry.acceptedAt, end), to: end) {
                 ledger.fail(.rolesAreEnforced, "\(entry.sender) has published \(entry.offset) of \(room)")
             }
         }

@@ -148,9 +148,9 @@ import Testing
         var ledger = RoleLedger(administrator: .bob)
         #expect(ledger.saved(roles(), of: lobby, at: 1000) == true)
         #expect(ledger.saved(roles(.mute(ada, seconds: 5)), of: lobby, at: 2000) == true)
-        let permitted = [1999, 2000, 2001, 4999, 5000].map { ledger.mayHavePublished(ada, in: lobby, at: $0) }
+        let permitted = [1999, 2000, 2001, 4999, 5000].map { ledger.mayHavePublished(ada, in: lobby, from: $0, to: $0) }
         #expect(permitted == [true, true, false, false, true])
-        #expect(ledger.mayHavePublished(.bob, in: lobby, at: 3000))
+        #expect(ledger.mayHavePublished(.bob, in: lobby, from: 3000, to: 3000))
         #expect(ledger.wasSilenced(ada, in: lobby, since: 0) && !ledger.wasSilenced(ada, in: lobby, since: 5000))
     }
 
