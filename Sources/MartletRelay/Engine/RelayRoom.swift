@@ -278,6 +278,19 @@ struct RelayRoom: ~Copyable, Sendable {
         state = .loading([])
     }
 
+    /// The calls of the store whose answers the room awaits, apart from reads of members.
+    var storeCalls: [RemovedRooms.Call] {
+        var calls: [RemovedRooms.Call] = []
+        if case .loading = state, !isUncreated { calls.append(.load) }
+        if isBusy, publication.isStoring { calls.append(.append) }
+        if replica.isReading { calls.append(.read) }
+        if replica.isLoading { calls.append(.load) }
+        if usesRoles, moderation.isSaving { calls.append(.saveRoles) }
+        if allocatedMemberships.isAllocated, memberships.isSaving { calls.append(.saveMemberships) }
+        if hasCommands { calls += Array(repeating: .saveRetention, count: commands.savingCount) }
+        return calls
+    }
+
     /// A session has ended before the room was loaded.
     mutating func withdraw(_ key: MemberKey) {
         guard case .loading(let joins) = state else { return replica.withdraw(key) }

@@ -40,6 +40,8 @@ struct Rooms: ~Copyable, Sendable {
     /// Whether new rooms and messages are refused for lack of memory.
     var isFull = false
 
+    /// The rooms that cannot be loaded yet.
+    private var removed = RemovedRooms()
     /// The comparison of the rooms with a store that other relays use, too; nil with a store of this relay alone.
     private var checks: ReplicaChecks?
 
@@ -187,9 +189,9 @@ struct Rooms: ~Copyable, Sendable {
         rooms[index].join(join, into: &effects)
     }
 
-    /// Adds a room and loads it; nil if there is no memory for it.
+    /// Adds a room and loads it; nil if there is no memory for it, or if it cannot be loaded yet.
     private mutating func insert(_ name: RoomName) -> Int? {
-        guard !hasMaxRooms, !isFull else { return nil }
+        guard !hasMaxRooms, !isFull, !removed.contains(name) else { return nil }
         var room = RelayRoom(name: name, index: Int32(rooms.nextSlot), loop: place.number)
         room.isWatched = watchers.isWatched(name)
         let index = rooms.insert(room)
@@ -287,21 +289,23 @@ struct Rooms: ~Copyable, Sendable {
 
     /// The answer of the store to a question of a room.
     mutating func answered(_ answer: StoreAnswer, at now: UInt64) {
+        guard removed.isEmpty || !removed.take(answer) else { return }
         switch answer {
         case .load(let room, let result): loaded(room, try? result.get(), at: now)
         case .append(let room, let offset, _, .success(let first)): stored(room, upTo: offset, first: first)
-        case .append(let room, _, _, .failure(.logLost)): logLost(room)
+        case .append(let room, _, _, .failure(.logLost)): logLost(room, answered: .append)
         case .append(let room, _, _, .failure(.conflict(let history))):
-            replicate(room) { $0.conflicted(history, at: now, into: &$1) }
+            replicate(room, answered: .append) { $0.conflicted(history, at: now, into: &$1) }
         case .append(let room, _, _, .failure(.rolesChanged)):
             replicate(room) {
                 $0.rolesChanged(into: &$1)
                 return true
             }
         case .append(let room, _, _, .failure): stored(room, upTo: nil)
-        case .read(let room, _, .failure(.logLost)): logLost(room)
+        case .read(let room, let id, .failure(.logLost)):
+            if id.member.slot < 0 { logLost(room, answered: .read) } else if isMember(id.member) { logLost(room) }
         case .read(let room, let id, let result) where id.member.slot < 0:
-            replicate(room) { $0.missedRead(try? result.get(), at: now, into: &$1) }
+            replicate(room, answered: .read) { $0.missedRead(try? result.get(), at: now, into: &$1) }
         case .read(_, let id, let result):
             let history = try? result.get()
             read(id, history?.entries, first: history?.firstOffset ?? 1)
@@ -339,24 +343,25 @@ struct Rooms: ~Copyable, Sendable {
     /// Passes an event of the store or of another relay to a room in memory. The room is loaded again if its copy of
     /// the log cannot continue.
     private mutating func replicate(
-        _ name: RoomName, _ change: (inout RelayRoom, inout Deque<RoomEffect>) -> Bool
+        _ name: RoomName, answered call: RemovedRooms.Call? = nil,
+        _ change: (inout RelayRoom, inout Deque<RoomEffect>) -> Bool
     ) {
         guard let index = index(of: name) else { return }
         closeBatch(of: index)
-        guard change(&rooms[index], &effects) else { return logLost(name) }
+        guard change(&rooms[index], &effects) else { return logLost(name, answered: call) }
         markDirty(index)
     }
 
     /// The roles of a room that is in memory, which another relay has changed; nil when the store failed.
     private mutating func rolesLoaded(_ index: Int, _ snapshot: RoomSnapshot?, at now: UInt64) {
         let name = rooms[index].name
-        guard let snapshot, snapshot.log == rooms[index].log.id else { return logLost(name) }
+        guard let snapshot, snapshot.log == rooms[index].log.id else { return logLost(name, answered: .load) }
         do throws(RoomRolesError) {
             let found = try snapshot.roles.map { bytes throws(RoomRolesError) in try RoomRoles(decoding: bytes) }
-            replicate(name) { $0.rolesLoaded(found, version: snapshot.rolesVersion, at: now, into: &$1) }
+            replicate(name, answered: .load) { $0.rolesLoaded(found, version: snapshot.rolesVersion, at: now, into: &$1) }
         } catch {
             effects.append(.note(.rolesInvalid(name, error), of: nil))
-            logLost(name)
+            logLost(name, answered: .load)
         }
     }
 
@@ -438,11 +443,16 @@ struct Rooms: ~Copyable, Sendable {
         markDirty(index)
     }
 
-    /// The result of `append` when the store has lost the room's log: all sessions are reset, and the next one loads
+    /// The store has lost the room's log, or the copy cannot continue: all sessions are reset, and the next one loads
     /// the room again.
-    mutating func logLost(_ name: RoomName) {
+    ///
+    /// - Parameter call: The call of the room that was answered so; nil for another cause.
+    mutating func logLost(_ name: RoomName, answered call: RemovedRooms.Call? = nil) {
         guard let index = index(of: name) else { return }
         closeBatch(of: index)
+        var open = rooms[index].storeCalls
+        if let answered = call.flatMap({ open.firstIndex(of: $0) }) { open.remove(at: answered) }
+        removed.add(name, awaiting: open)
         rooms[index].logLost(into: &effects)
         remove(index)
     }

@@ -61,6 +61,9 @@ struct RoomCommands: ~Copyable, Neutral, Sendable {
     /// The membership record of an account is removed by a command.
     mutating func remove(_ account: AccountName, _ id: UInt64) { setState(.removing(account), of: id) }
 
+    /// The number of calls of the store without an answer.
+    var savingCount: Int { entries.count(where: { if case .saving = $0.state { true } else { false } }) }
+
     /// The store saves what a command has set. It answers the saves of a room in their order.
     mutating func save(_ id: UInt64) { setState(.saving, of: id) }
 

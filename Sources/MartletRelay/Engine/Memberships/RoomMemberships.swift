@@ -60,6 +60,8 @@ struct RoomMemberships: ~Copyable, Neutral, Sendable {
         self.records = records
     }
 
+    /// Whether the store has changes.
+    var isSaving: Bool { saving != nil }
     /// Whether a request waits, or is saved.
     var isBusy: Bool { saving != nil || !waiting.isEmpty || !effects.isEmpty }
     /// Whether nothing is kept.
