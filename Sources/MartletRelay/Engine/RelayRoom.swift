@@ -222,7 +222,7 @@ struct RelayRoom: ~Copyable, Sendable {
         guard case .ready = state else { return false }
         return members.count == 0 && !publication.isWaiting && !isModerating && !throttle.isAllocated
             && !isChangingMemberships && !usesAttachments && !isScanScheduled && !hasCommands
-            && replica.joins.isEmpty
+            && replica.joins.isEmpty && !replica.isBusy
     }
 
     /// The instant at which the room has work although no event occurs.
