@@ -15,7 +15,8 @@ import Testing
         #expect(availability.failed(isWriter: true, now: at(99)) == [.lost])
     }
 
-    @Test func `the connection that writes fails → answers to reads are no recovery until it answers or has returned`() {
+    @Test func `the connection that writes fails → answers to reads are no recovery until it answers or has returned`()
+    {
         var availability = PostgresAvailability(maxWait: .seconds(60))
         #expect(availability.failed(isWriter: true, now: at(1)) == [.lost])
         #expect(availability.answered(isWriter: false, now: at(2)) == nil)
