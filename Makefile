@@ -125,7 +125,7 @@ deb: program ## build the Debian package, and check it with lintian
 	@Scripts/install-dependencies debhelper lintian
 	@Scripts/build-deb .build/release/martlet
 
-package-test: deb ## test the package in a new installation of Debian, as root: installation, upgrade, purge
+package-test: deb ## test the package in a new installation of Debian, as root: installation, upgrade, tutorials, purge
 	@Scripts/install-dependencies debootstrap
 	@Scripts/test-package .build/deb/martlet_*.deb
 
