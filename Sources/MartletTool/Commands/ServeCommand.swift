@@ -136,8 +136,8 @@ enum ServeCommand {
             The URI of --store is one of libpq: options such as sslmode=verify-full follow a question mark, the \
             password can also be in the variable PGPASSWORD or a password file, and options=-csearch_path%3DNAME names \
             another schema than martlet. While the database is away, messages wait, and the log states it \
-            (databaseLost, databaseRecovered); after ten minutes they are refused, and at the end of the relay when its \
-            clients have left (databaseAbandoned). Attachments are in memory.
+            (databaseLost, databaseRecovered); they are refused after ten minutes, and when the relay ends \
+            (databaseAbandoned). Attachments are in memory.
             """,
             "--listen may be repeated. [::] includes IPv4 unless 0.0.0.0 is given with the same port.",
             """

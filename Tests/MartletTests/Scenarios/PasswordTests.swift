@@ -214,7 +214,7 @@ struct PasswordTests {
 
     // C-68
     @Test(arguments: [("martlets", true), ("wss", true), ("martlet", false), ("ws", false)])
-    func `a request of a connection with or without TLS, also of a WebSocket -> the authenticator is told`(
+    func `a request of a connection with or without TLS, also of a WebSocket -> the authenticator has it`(
         scheme: String, hasTLS: Bool
     ) async throws {
         func open(_ address: String) async throws {
