@@ -56,7 +56,7 @@ BENCH ?=
 INSTRUCTIONS ?=
 
 sources := Sources Tests Package.swift Dev/Sources Dev/Tests Dev/Package.swift Fuzz/Sources Fuzz/Package.swift \
-	Examples/Sources Examples/Package.swift Benchmarks/Sources Benchmarks/Tests Benchmarks/Package.swift
+	Examples/Sources Examples/Tests Examples/Package.swift Benchmarks/Sources Benchmarks/Tests Benchmarks/Package.swift
 # The packages that are built in the build folder of the library.
 dev := SWIFT=$(SWIFT) Scripts/swift-in Dev
 fuzz := SWIFT=$(SWIFT) Scripts/swift-in Fuzz
@@ -125,7 +125,7 @@ deb: program ## build the Debian package, and check it with lintian
 	@Scripts/install-dependencies debhelper lintian
 	@Scripts/build-deb .build/release/martlet
 
-package-test: deb ## test the package in a new installation of Debian, as root: installation, upgrade, purge
+package-test: deb ## test the package in a new installation of Debian, as root: installation, upgrade, tutorials, purge
 	@Scripts/install-dependencies debootstrap
 	@Scripts/test-package .build/deb/martlet_*.deb
 
@@ -187,10 +187,11 @@ format: ## format every Swift file in place, comments that are too wide included
 	@$(SWIFT) format format --in-place --parallel --recursive $(sources)
 	@Scripts/wrap-comments $(sources)
 
-examples: deps ## build the programs of Examples, run them, and compare what they write
+examples: deps ## build and test the programs of Examples, run them, and compare what they write
 	@Scripts/install-dependencies curl python3
 	@$(SWIFT) build --quiet --product martlet
-	@$(examples) build --quiet
+	@$(examples) build --build-tests --quiet
+	@$(examples) test --skip-build --quiet --disable-xctest
 	@Scripts/run-tutorial Examples/README.md
 
 tutorials: examples ## run the commands of the tutorials, and compare what they write

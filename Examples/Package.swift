@@ -14,6 +14,7 @@ let package = Package(
         .executable(name: "sum-bot", targets: ["SumBot"]),
         .executable(name: "status-board", targets: ["StatusBoard"]),
         .executable(name: "office-relay", targets: ["OfficeRelay"]),
+        .executable(name: "swiftui-chat", targets: ["SwiftUIChat"]),
     ],
     dependencies: [.package(name: "martlet", path: "..")],
     targets: [
@@ -23,6 +24,11 @@ let package = Package(
         .executableTarget(name: "StatusBoard", dependencies: products("Martlet", "MartletObservation")),
         .executableTarget(
             name: "OfficeRelay", dependencies: products("MartletRelay", "MartletRelaySQLite", "MartletAdmin")),
+        .executableTarget(
+            name: "SwiftUIChat",
+            dependencies: products("Martlet", "MartletSQLite", "MartletTimeline", "MartletObservation")),
+        .testTarget(
+            name: "SwiftUIChatTests", dependencies: ["SwiftUIChat"] + products("Martlet", "MartletRelay")),
     ],
     swiftLanguageModes: [.v6]
 )

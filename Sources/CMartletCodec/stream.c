@@ -7,6 +7,8 @@
 
 // What a flush to a byte boundary ends with (RFC 7692 §7.2.1).
 static const unsigned char flush_tail[4] = {0x00, 0x00, 0xFF, 0xFF};
+// The `data_type` of an inflater behind the end of a block that is not the final one, without unused bits (W-92).
+static const int between_blocks = 128;
 
 struct martlet_deflate_stream {
     z_stream stream;
@@ -84,6 +86,7 @@ martlet_inflate_outcome martlet_inflate_stream_run(
     if (outcome == MARTLET_INFLATE_DONE) outcome = feed(stream, flush_tail, sizeof flush_tail);
     if (outcome != MARTLET_INFLATE_DONE) return outcome;
     if (stream->avail_out == 0) return MARTLET_INFLATE_FULL;
+    if (stream->data_type != between_blocks) return MARTLET_INFLATE_DAMAGED;
     *written = capacity + 1 - stream->avail_out;
     return MARTLET_INFLATE_DONE;
 }

@@ -1,11 +1,12 @@
 import MartletLink
 
-/// Whether the database serves the store's calls, as decisions.
+/// Whether the database serves the store's calls, as decisions. A database that is read-only does not: an answer of a
+/// connection that reads ends no failure of the one that writes.
 ///
 /// | state | owns | ends |
 /// |---|---|---|
 /// | available | nothing | a failure |
-/// | away | the time of the first failure | an answer |
+/// | away | the time of the first failure | an answer, of the connection that writes if that one has failed |
 struct PostgresAvailability {
     /// What is to be reported or done.
     enum Change: Equatable {
@@ -17,6 +18,8 @@ struct PostgresAvailability {
 
     private let maxWait: Duration
     private var awaySince: Instant?
+    /// Whether the connection that writes has failed, and was not prepared again.
+    private var writerIsAway = false
     /// Whether calls fail at once while the database is away, because the relay ends.
     var isEnding = false
 
@@ -31,7 +34,8 @@ struct PostgresAvailability {
     }
 
     /// An attempt to connect, or a statement, has failed for a reason that may pass.
-    mutating func failed(now: Instant) -> [Change] {
+    mutating func failed(isWriter: Bool, now: Instant) -> [Change] {
+        if isWriter { writerIsAway = true }
         var changes: [Change] = []
         if awaySince == nil {
             awaySince = now
@@ -41,8 +45,13 @@ struct PostgresAvailability {
         return changes
     }
 
+    /// The connection that writes is prepared again, and no call waits for it.
+    mutating func writerReturned() { writerIsAway = false }
+
     /// The database has answered.
-    mutating func answered(now: Instant) -> Change? {
+    mutating func answered(isWriter: Bool, now: Instant) -> Change? {
+        if isWriter { writerIsAway = false }
+        guard !writerIsAway else { return nil }
         defer { awaySince = nil }
         return awaySince.map { .recovered(after: now - $0) }
     }

@@ -178,6 +178,7 @@ typealias PostgresWork<Value> = nonisolated(nonsending) @Sendable (PostgresConne
         // Options behind the URI would replace its own.
         let options: [(String, String)] = [
             ("fallback_application_name", "martlet"), ("connect_timeout", "10"), ("tcp_user_timeout", "15000"),
+            ("target_session_attrs", "read-write"),
             ("keepalives_idle", "10"), ("keepalives_interval", "5"), ("keepalives_count", "3"),
             ("dbname", uri), ("client_encoding", "UTF8"),
         ]

@@ -82,12 +82,13 @@ extension PostgresError: CustomStringConvertible {
 
 /// An event of a store in PostgreSQL.
 public enum PostgresEvent: Sendable {
-    /// The database has become unreachable. Calls wait.
+    /// The database has become unreachable or read-only. Calls wait.
     case lost(PostgresError)
-    /// The database answers again, after this duration.
+    /// The database answers, and can be written, again after this duration.
     case recovered(after: Duration)
-    /// Calls have waited for the longest duration, and failed.
-    case abandoned(callCount: Int)
+    /// Calls have failed that have waited for the longest duration, or until the relay ended. The messages among them
+    /// were not accepted; their clients still have them.
+    case abandoned(callCount: Int, messageCount: Int)
     /// The wall clock is behind the latest time in the database by this number of milliseconds, or has jumped by it.
     case clockJumped(milliseconds: Int64)
     /// The removal of old messages failed; it is repeated later.

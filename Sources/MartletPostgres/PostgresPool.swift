@@ -69,7 +69,7 @@ actor PostgresPool {
     /// Connects, and brings the tables to the newest version.
     func open(_ uri: String) async throws(PostgresError) {
         let isShared = configuration.isShared
-        let first = connection(to: uri) { [weak self] connection throws(PostgresError) in
+        let first = connection(to: uri, isWriter: true) { [weak self] connection throws(PostgresError) in
             try await PostgresSchema.prepare(connection, creates: self?.isOpen.withLock { !$0 } ?? false)
             try await PostgresSchema.lock(connection, isShared: isShared)
         }
@@ -99,15 +99,15 @@ actor PostgresPool {
     }
 
     private func connection(
-        to uri: String,
+        to uri: String, isWriter: Bool = false,
         _ prepareSession: @escaping PostgresPreparation = { connection throws(PostgresError) in
             try await PostgresSchema.prepare(connection, creates: false)
         }
     ) -> PostgresConnection {
         PostgresConnection(
             to: uri, on: loop, configuration.deadlines, prepareSession: prepareSession,
-            onReady: { [weak self] in self?.assumeIsolated { $0.connected() } },
-            onFailure: { [weak self] error in self?.assumeIsolated { $0.failed(error) } })
+            onReady: { [weak self] in self?.assumeIsolated { $0.connected(isWriter: isWriter) } },
+            onFailure: { [weak self] error in self?.assumeIsolated { $0.failed(error, isWriter: isWriter) } })
     }
 
     /// Completes the waiting calls if the database answers, and ends the connections. Later calls fail.
@@ -138,9 +138,9 @@ actor PostgresPool {
         if activeCount == 0 { closing?.resume() }
     }
 
-    private func failed(_ error: PostgresError) {
+    private func failed(_ error: PostgresError, isWriter: Bool) {
         guard isOpen.withLock({ $0 }) else { return opened(error) }
-        for change in availability.failed(now: now) {
+        for change in availability.failed(isWriter: isWriter, now: now) {
             switch change {
             case .lost: onEvent(.lost(error))
             case .abandon: abandon(error)
@@ -150,12 +150,16 @@ actor PostgresPool {
     }
 
     /// A connection is the answer of the database if no call waits for a better one.
-    private func connected() {
-        if writes.isEmpty, reads.isEmpty { answered() }
+    private func connected(isWriter: Bool) {
+        guard writes.isEmpty else { return }
+        if isWriter { availability.writerReturned() }
+        if reads.isEmpty { answered(isWriter: isWriter) }
     }
 
-    private func answered() {
-        if case .recovered(let duration)? = availability.answered(now: now) { onEvent(.recovered(after: duration)) }
+    private func answered(isWriter: Bool) {
+        if case .recovered(let duration)? = availability.answered(isWriter: isWriter, now: now) {
+            onEvent(.recovered(after: duration))
+        }
     }
 
     /// Fails the calls that wait. The connections of a store that is being closed need not come back.
@@ -163,9 +167,14 @@ actor PostgresPool {
         if isClosed { for connection in connections { Task { await connection.close() } } }
         let (writes, reads) = (self.writes.removeAll(), self.reads)
         self.reads = []
-        for entry in writes { entry.write.fail(error) }
         for job in reads { job.fail(error) }
-        if !writes.isEmpty || !reads.isEmpty { onEvent(.abandoned(callCount: writes.count + reads.count)) }
+        abandon(writes, error, otherCount: reads.count)
+    }
+
+    private func abandon(_ writes: [WriteQueue.Entry], _ error: any Error, otherCount: Int = 0) {
+        for entry in writes { entry.write.fail(error) }
+        let (callCount, messageCount) = (writes.count + otherCount, writes.reduce(0) { $0 + $1.write.messageCount })
+        if callCount > 0 { onEvent(.abandoned(callCount: callCount, messageCount: messageCount)) }
     }
 
     /// The reason why a call cannot wait; nil if it can.
@@ -304,7 +313,7 @@ actor PostgresPool {
             guard let job = await nextRead() else { break }
             do {
                 try await job.perform(connection)
-                answered()
+                answered(isWriter: false)
             } catch {
                 failed(job, error)
             }
@@ -359,7 +368,7 @@ actor PostgresPool {
             }
             let group = WriteGroup(entries, writer: identity, earliestTime: earliestTime)
             let results = try await connection.run(group.queries)
-            answered()
+            answered(isWriter: true)
             let (stored, others) = group.answer(results)
             for room in stored {
                 if configuration.retention.concerns(room) { maintain(room.room, at: 0) }
@@ -374,7 +383,7 @@ actor PostgresPool {
     private func erase(_ call: NumberedAppend, _ connection: PostgresConnection) async throws {
         let first = try await PostgresEraser.append(
             call, writer: identity, earliestTime: earliestTime, connection)
-        answered()
+        answered(isWriter: true)
         guard let first else { return await resolve([call], connection) }
         call.reply.succeed(first)
         let (append, last) = (call.append, call.append.entries.last?.offset ?? 0)
@@ -401,10 +410,11 @@ actor PostgresPool {
     }
 
     private func failed(_ entries: [WriteQueue.Entry], _ error: any Error) {
-        guard let cause = error as? PostgresError, !isAbandoned else {
+        guard let cause = error as? PostgresError else {
             for entry in entries { entry.write.fail(error) }
             return
         }
+        guard !isAbandoned else { return abandon(entries, error) }
         guard cause.isOfStatement else {
             if cause.isTransient { return writes.putBack(entries) }
             for entry in entries { entry.write.fail(error) }

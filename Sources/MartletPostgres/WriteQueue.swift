@@ -35,6 +35,9 @@ enum StoreWrite: Sendable {
         }
     }
 
+    /// The number of messages that the call stores.
+    var messageCount: Int { if case .append(let call) = self { call.append.entries.count } else { 0 } }
+
     /// The bytes of bodies and roles, with some for each message and name.
     fileprivate var byteCount: Int {
         switch self {

@@ -49,11 +49,13 @@ public final class Relay: Sendable {
 
         /// Waits until all loops are idle. A connection may move between loops, so with several loops each is checked
         /// twice.
-        func waitUntilIdle(timeout: Duration?) async -> Bool {
-            let end = timeout.map { drivers[0].loop.deadline(after: $0) }
+        /// The deadline of the loops' clock.
+        func deadline(after timeout: Duration) -> UInt64 { drivers[0].loop.deadline(after: timeout) }
+
+        func wait(for condition: RelayDriver.Condition, until end: UInt64?) async -> Bool {
             for driver in drivers.count > 1 ? drivers + drivers : drivers {
                 let isIdle = await withCheckedContinuation { continuation in
-                    driver.loop.execute { driver.waitUntilIdle(until: end, continuation) }
+                    driver.loop.execute { driver.wait(for: condition, until: end, continuation) }
                 }
                 guard isIdle else { return false }
             }
@@ -63,7 +65,7 @@ public final class Relay: Sendable {
         func shutDown() async {
             for listener in listeners { await listener.closeAndWait() }
             _ = await onLoops { $0.closeAll() }
-            _ = await waitUntilIdle(timeout: nil)
+            _ = await wait(for: .isIdle, until: nil)
             _ = await onLoops { $0.setDrivers([]) }
             // The store may outlive the relay.
             drivers[0].parts.store.observe { _ in }
@@ -286,12 +288,24 @@ public final class Relay: Sendable {
     public func drain(
         within timeout: Duration, retryAfter: Duration? = .seconds(1), redirect: String? = nil
     ) async -> Bool {
+        await drain(within: timeout, retryAfter: retryAfter, redirect: redirect) {}
+    }
+
+    /// Drains the relay, and calls `whenClosed` when only calls of the store remain: a store whose database is away
+    /// can fail them then.
+    package func drain(
+        within timeout: Duration, retryAfter: Duration? = .seconds(1), redirect: String? = nil,
+        whenClosed: @Sendable () async -> Void
+    ) async -> Bool {
         guard let running else { return true }
+        let end = running.deadline(after: timeout)
         let notice = Notice(code: .draining, retryAfter: retryAfter, redirect: redirect)
         parts.isDraining.store(true, ordering: .relaxed)
         for listener in running.listeners { listener.close() }
         _ = await running.onLoops { $0.drain(notice) }
-        return await running.waitUntilIdle(timeout: timeout)
+        guard await running.wait(for: .hasNoConnection, until: end) else { return false }
+        await whenClosed()
+        return await running.wait(for: .isIdle, until: end)
     }
 
     /// Closes all connections without a notice, and waits for calls of the store.

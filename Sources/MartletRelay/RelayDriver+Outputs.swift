@@ -60,15 +60,12 @@ extension RelayDriver {
         guard let transport = acceptor[key]?.transport else { return }
         peer(key)?.agent = claim.agent
         var request = claim
-        request.certificate = transport.security?.peerCertificate
+        let security = transport.security
+        request.hasTLS = security != nil
+        request.certificate = security?.peerCertificate
         if request.mechanism != nil {
             request.channelBinding = transport.exportSecret(
                 label: ChannelBinding.exporterLabel, byteCount: ChannelBinding.exporterByteCount)
-            // TLS without a channel binding permits no exchange (C-68).
-            if request.channelBinding == nil, transport.security != nil {
-                let cause = "the TLS connection has no channel binding"
-                return engine.authenticated(key, .refused(Notice(code: .unauthenticated), cause: cause), now: now)
-            }
         }
         start(on: key, AskedPeer(request), now: now) { [parts, request] in await parts.authenticate(request) }
     }

@@ -309,13 +309,24 @@ final class RelayDriver: LinkAcceptorOwner, TurnEndHandler, @unchecked Sendable 
 
     // MARK: - Idle state
 
-    /// Whether there is no connection and no call of the stores.
-    var isIdle: Bool { acceptor.isEmpty && storeCalls == 0 && engine.attachmentCallCount == 0 }
+    /// What the end of a relay waits for.
+    enum Condition {
+        case hasNoConnection
+        /// There is no call of the stores either.
+        case isIdle
+    }
 
-    /// Resumes with true when the driver is idle, and with false at the deadline `end` of the loop's clock.
-    func waitUntilIdle(until end: UInt64?, _ continuation: CheckedContinuation<Bool, Never>) {
+    private func holds(_ condition: Condition) -> Bool {
+        switch condition {
+        case .hasNoConnection: acceptor.isEmpty
+        case .isIdle: acceptor.isEmpty && storeCalls == 0 && engine.attachmentCallCount == 0
+        }
+    }
+
+    /// Resumes with true when the condition holds, and with false at the deadline `end` of the loop's clock.
+    func wait(for condition: Condition, until end: UInt64?, _ continuation: CheckedContinuation<Bool, Never>) {
         enter()
-        let waiter = IdleWaiter(continuation)
+        let waiter = IdleWaiter(condition, continuation)
         idleWaiters.append(waiter)
         guard let end else { return }
         waiter.timer = LoopTimer(on: loop) { [weak self] in
@@ -326,19 +337,23 @@ final class RelayDriver: LinkAcceptorOwner, TurnEndHandler, @unchecked Sendable 
     }
 
     private func resumeIdleWaiters() {
-        guard isIdle, !idleWaiters.isEmpty else { return }
-        for waiter in idleWaiters { waiter.finish(true) }
-        idleWaiters = []
+        guard !idleWaiters.isEmpty else { return }
+        idleWaiters.removeAll { waiter in
+            guard holds(waiter.condition) else { return false }
+            waiter.finish(true)
+            return true
+        }
     }
 }
 
-/// A waiting call of `waitUntilIdle`, with its timer.
+/// A waiting call of `wait(for:)`, with its timer.
 private final class IdleWaiter {
+    let condition: RelayDriver.Condition
     private let continuation: CheckedContinuation<Bool, Never>
     var timer: LoopTimer?
 
-    init(_ continuation: CheckedContinuation<Bool, Never>) {
-        self.continuation = continuation
+    init(_ condition: RelayDriver.Condition, _ continuation: CheckedContinuation<Bool, Never>) {
+        (self.condition, self.continuation) = (condition, continuation)
     }
 
     func finish(_ isIdle: Bool) {

@@ -1,7 +1,7 @@
 """Sequences, fragments and acknowledgements of one direction of one session (Specs/wire.md 3.5, 3.9, 7.1)."""
 
 from martlet_basics import Scope, WireError
-from martlet_registry import ErrorCode, FrameType
+from martlet_registry import RULES, ErrorCode, FrameType
 from martlet_tlv import SessionAck
 
 WINDOW = 8192
@@ -93,10 +93,13 @@ class SessionReceiver:
         self._waiting = {}
 
     def receive(self, frame_type, low, body, more):
-        """The bodies that this frame completes, as (type, bytes)."""
+        """The bodies that this frame completes, as (type, bytes). An unknown type has no fragments (W-13)."""
         sequence = self.window.receive(low)
         if sequence is None:
             return []
+        more = more and frame_type in RULES
+        if more and not body:
+            raise WireError(ErrorCode.PROTOCOL_VIOLATION)  # S-42
         self._waiting[sequence] = (frame_type, body, more)
         whole = []
         while self._next in self._waiting:

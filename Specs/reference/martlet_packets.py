@@ -16,6 +16,7 @@ MAX_SHORT = 0x7F
 PLAIN, DEFLATED = 0xC000, 0xA000
 PLAIN_BITS, DEFLATED_BITS = 0x3FFF, 0x1FFF
 LAST_OF_FLUSH = b"\x00\x00\xff\xff"
+EMPTY_FINAL_BLOCK = b"\x01\x00\x00\xff\xff"
 DICTIONARY = (Path(__file__).resolve().parent.parent / "dictionary" / "chat.dict").read_bytes()
 ENDED = b"\xa0\x00"
 
@@ -103,9 +104,17 @@ class PacketReader:
             raise fault(ErrorCode.INFLATE_FAILED) from None
         if len(whole) > MAX_PAYLOAD:
             raise fault(ErrorCode.INFLATE_LIMIT)
-        if self._inflater.eof:
+        if self._inflater.eof or not self._is_between_blocks():
             raise fault(ErrorCode.INFLATE_FAILED)
         return whole
+
+    def _is_between_blocks(self):
+        """Whether the stream ends exactly if an empty final block follows. Nothing else can end with these bytes."""
+        copy = self._inflater.copy()
+        try:
+            return not copy.decompress(EMPTY_FINAL_BLOCK) and copy.eof and not copy.unused_data
+        except zlib.error:
+            return False
 
 
 class PacketWriter:

@@ -155,7 +155,9 @@ end
 local function blocks(stream)
     local isLast
     repeat
+        stream.isBetweenBlocks = true
         isLast = take(stream, 1) == 1
+        stream.isBetweenBlocks = false
         local kind = take(stream, 2)
         if kind == 0 then
             stored(stream)
@@ -180,11 +182,12 @@ end
 
 local faults = { inflateFailed = true, inflateLimit = true }
 
--- The output for further bytes; or nil and the name of the code.
+-- The output for further bytes, which end between two blocks (W-92); or nil and the name of the code.
 function inflate:inflate(input, limit)
     self.input, self.at, self.out, self.limit = input, 1, {}, limit
     local isWell, code = coroutine.resume(self.run, self)
-    if isWell then return table.concat(self.out) end
+    if isWell and self.isBetweenBlocks then return table.concat(self.out) end
+    if isWell then return nil, "inflateFailed" end
     if not faults[code] then error(code) end
     return nil, code
 end

@@ -111,6 +111,26 @@ struct WebSocketTransportTests {
         }
     }
 
+    // C-55, C-123
+    @Test(
+        "a close frame of the server without goaway, with any code or none -> the end of its stream, and an answer",
+        arguments: [[], [0x03, 0xE8], [0x03, 0xE9], [0x03, 0xF3, 0x78], [0x0F, 0xA0]] as [[UInt8]])
+    func closedByServer(_ payload: [UInt8]) async throws {
+        try await onLoop { loop in
+            let (client, server) = (Self.client(on: loop), Self.server(on: loop))
+            client.lower.connect()
+            server.lower.give(client.lower.take())
+            client.lower.give(server.lower.take())
+            #expect(client.handler.connectCount == 1)
+            client.lower.give([0x82, 1, 7, 0x88, UInt8(payload.count)] + payload + [0x82, 1, 8])
+            #expect(client.handler.received == [7] && client.handler.endCount == 1)
+            client.transport.close(afterFlush: false)
+            #expect(client.lower.take().prefix(2) == [0x88, 0x82])
+            client.lower.didClose()
+            #expect(client.handler.endCount == 1 && client.handler.reason == .endOfStream)
+        }
+    }
+
     // C-123
     @Test("a close frame of the peer, and a close without a flush -> a close frame in answer")
     func answeredWithoutFlush() async throws {

@@ -200,7 +200,7 @@ public final class Client: Sendable {
     /// Reports that the application is visible to its user.
     ///
     /// Each call sends a ping to the relay to test the connection, or starts a connection attempt if the client waits
-    /// for its next one.
+    /// for its next one. A wait that the relay has required continues; only ``retryNow()`` ends it.
     public func enterForeground() {
         life.mailbox.set { $0.mode = .foreground }
     }

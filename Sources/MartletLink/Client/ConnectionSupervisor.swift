@@ -110,7 +110,7 @@ struct ConnectionSupervisor: Sendable {
         } else {
             setMode(.foreground, now: now)
         }
-        if policy.deadline != nil { follow(policy.tryNow(), now: now) }
+        follow(policy.enterForeground(now: now), now: now)
     }
 
     /// Reports whether messages or requests wait for a connection.

@@ -242,13 +242,11 @@ public struct ReconnectPolicy: Equatable, Sendable {
         }
     }
 
-    /// Requests an attempt at once for the user. It has no effect in the states stopped and idle.
-    package mutating func tryNow() -> Answer {
-        switch state {
-        case .idle: return .none
-        case .stopped(let reason): return .stopped(reason)
-        case .waiting, .paused: return connectNow(.userRequested)
-        }
+    /// Reports that the application is in the foreground: requests an attempt, but not before the server permits one
+    /// (C-57). It has no effect in the states stopped and idle.
+    package mutating func enterForeground(now: Instant) -> Answer {
+        guard deadline != nil else { return .none }
+        return waitForServer(now: now) ?? connectNow(.userRequested)
     }
 
     /// Leaves the state stopped for the user: requests an attempt at once and resets the number of failures.
@@ -347,9 +345,17 @@ extension ReconnectPolicy {
 
     private mutating func pathUp(_ kind: PathKind, now: Instant, latest: Instant) -> Answer {
         resetFailures()
-        if notBefore > now { return schedule(at: notBefore, .serverRequired, now: now) }
+        if let wait = waitForServer(now: now) { return wait }
         let delay = kind == .cellular || kind == .other ? configuration.cellularDelay : .zero
         return schedule(at: min(now + delay, latest), .pathUp(kind), now: now)
+    }
+
+    /// Schedules the attempt at the instant before which the server permits none; returns nil if it has passed. An
+    /// attempt that follows a redirect remains one.
+    private mutating func waitForServer(now: Instant) -> Answer? {
+        guard notBefore > now else { return nil }
+        let isRedirected = if case .waiting(_, .redirected) = state { true } else { false }
+        return schedule(at: notBefore, isRedirected ? .redirected : .serverRequired, now: now)
     }
 
     private mutating func connectNow(_ reason: RetryReason) -> Answer {

@@ -358,7 +358,9 @@ final class LinkListenerDriver: LinkAcceptorOwner, LinkDriver, TurnEndHandler, L
             return answer(key, .refused(Notice(code: .unauthenticated, reason: "the server supports no mechanisms")))
         }
         var request = claim
-        request.certificate = connection.transport.security?.peerCertificate
+        let security = connection.transport.security
+        request.hasTLS = security != nil
+        request.certificate = security?.peerCertificate
         authentications += 1
         peer.authentication = loop.startTask { [loop, authenticate, request] in
             let answer: AuthenticationAnswer

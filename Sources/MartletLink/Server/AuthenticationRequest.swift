@@ -11,7 +11,10 @@ public struct AuthenticationRequest: Equatable, Sendable {
     public var mechanism: MechanismName?
     /// The proof of the account, or the first message of the exchange.
     public var credential: Credential?
-    /// The `tls-exporter` of the connection (RFC 9266), which the driver adds; nil without TLS.
+    /// Whether the connection has TLS, which the driver sets (C-68).
+    public var hasTLS: Bool
+    /// The `tls-exporter` of the connection (RFC 9266), which the driver adds to a request with a mechanism. It is nil
+    /// without TLS, and with a TLS that has none: see ``hasTLS``.
     public var channelBinding: [UInt8]?
     /// The name of the client software, for people.
     public var agent: String?
@@ -23,13 +26,14 @@ public struct AuthenticationRequest: Equatable, Sendable {
     /// Creates a request, for tests of authenticators.
     public init(
         account: AccountName, device: DeviceID, mechanism: MechanismName? = nil, credential: Credential? = nil,
-        channelBinding: [UInt8]? = nil, agent: String? = nil, presentedToken: ResumeToken? = nil,
+        hasTLS: Bool = false, channelBinding: [UInt8]? = nil, agent: String? = nil, presentedToken: ResumeToken? = nil,
         certificate: PeerCertificate? = nil
     ) {
         self.account = account
         self.device = device
         self.mechanism = mechanism
         self.credential = credential
+        self.hasTLS = hasTLS
         self.channelBinding = channelBinding
         self.agent = agent
         self.presentedToken = presentedToken

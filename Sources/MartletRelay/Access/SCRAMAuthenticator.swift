@@ -48,9 +48,9 @@ public final class SCRAMAuthenticator: Authenticator {
     /// - Throws: `AuthenticationFailure` with the code `unauthenticated` and the names of these mechanisms.
     public func exchange(for request: AuthenticationRequest) throws -> (any AuthenticationExchange)? {
         let binding: SCRAMServer.BindingPolicy
-        switch (request.mechanism?.text, request.channelBinding) {
-        case (Self.bound, let exporter?): binding = .required(exporter: exporter)
-        case (Self.unbound, nil) where allowsPlaintext: binding = .none
+        switch (request.mechanism?.text, request.hasTLS, request.channelBinding) {
+        case (Self.bound, true, let exporter?): binding = .required(exporter: exporter)
+        case (Self.unbound, false, _) where allowsPlaintext: binding = .none
         default: throw refusal(of: request)
         }
         let nonce = RandomBytes.make(byteCount: Self.nonceByteCount)
@@ -60,14 +60,14 @@ public final class SCRAMAuthenticator: Authenticator {
     }
 
     private func refusal(of request: AuthenticationRequest) -> AuthenticationFailure {
-        let reason: String
-        if request.mechanism == nil {
-            // A request without a mechanism does not state whether the connection uses TLS.
-            reason = "the mechanism is \(Self.bound) with TLS" + (allowsPlaintext ? ", \(Self.unbound) without" : "")
-        } else {
-            let mechanism = request.channelBinding != nil ? Self.bound : allowsPlaintext ? Self.unbound : nil
-            reason = mechanism.map { "the mechanism is \($0)" } ?? "a password requires TLS"
-        }
+        // A request without a mechanism has no channel binding, which TLS connections usually have.
+        let isBound = request.mechanism == nil || request.channelBinding != nil
+        let reason =
+            switch (request.hasTLS, isBound) {
+            case (true, true): "the mechanism is \(Self.bound)"
+            case (true, false): "a password requires a TLS connection with a channel binding"
+            case (false, _): allowsPlaintext ? "the mechanism is \(Self.unbound)" : "a password requires TLS"
+            }
         return AuthenticationFailure(Notice(code: .unauthenticated, reason: reason))
     }
 }

@@ -136,7 +136,8 @@ enum ServeCommand {
             The URI of --store is one of libpq: options such as sslmode=verify-full follow a question mark, the \
             password can also be in the variable PGPASSWORD or a password file, and options=-csearch_path%3DNAME names \
             another schema than martlet. While the database is away, messages wait, and the log states it \
-            (databaseLost, databaseRecovered); after ten minutes they are refused. Attachments are in memory.
+            (databaseLost, databaseRecovered); they are refused after ten minutes, and when the relay ends \
+            (databaseAbandoned). Attachments are in memory.
             """,
             "--listen may be repeated. [::] includes IPv4 unless 0.0.0.0 is given with the same port.",
             """
@@ -320,9 +321,11 @@ enum ServeCommand {
         // Neither the drain nor the shutdown can be cancelled, and both wait for calls of the store.
         await Interruptions.run(after: Interruptions.stream(of: [SIGINT, SIGTERM])) {
             SystemdService.notify(.stopping)
-            _ = await relay.drain(within: reload.arguments[drain] ?? .zero)
+            let database = store as? PostgresStore
+            // Messages that wait for a database that is away were not acknowledged: their clients still have them.
+            _ = await relay.drain(within: reload.arguments[drain] ?? .zero) { await database?.endWaiting() }
             let statistics = await relay.statistics
-            await (store as? PostgresStore)?.endWaiting()
+            await database?.endWaiting()
             await relay.shutdown()
             alerts.stop()
             await actions.finish()

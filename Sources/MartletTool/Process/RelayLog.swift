@@ -228,7 +228,8 @@ enum RelayLog {
         case .lost(let error): named("databaseLost", [.init("error", .string("\(error)"))])
         case .recovered(let duration):
             named("databaseRecovered", [.init("milliseconds", .count(Int(duration / .milliseconds(1))))])
-        case .abandoned(let count): named("databaseAbandoned", [.init("calls", .count(count))])
+        case .abandoned(let calls, let messages):
+            named("databaseAbandoned", [.init("calls", .count(calls)), .init("messages", .count(messages))])
         case .clockJumped(let milliseconds): members(of: StoreEvent.clockJumped(milliseconds: milliseconds))
         case .retentionFailed(let error): members(of: StoreEvent.retentionFailed(error))
         }

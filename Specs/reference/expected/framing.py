@@ -169,6 +169,11 @@ def unknown_types(file):
     fields = {"session": 1, "sequence": 5, "flags": RELIABLE}
     file.stream("an unknown reliable type is skipped", "W-73", [frame(0x1ABC, b"any", **fields), PING],
                 [shown(0x1ABC, skipped=True, **fields), PING_SHOWN])
+    more = {"session": 1, "sequence": 5, "flags": RELIABLE | 2}
+    suspend = {"session": 1, "sequence": 6, "flags": RELIABLE}
+    file.stream("moreFragments of an unknown reliable type, which a frame of another type follows", "W-13 W-73",
+                [frame(0x1ABC, b"", **more), frame(0x5005, **suspend)],
+                [shown(0x1ABC, skipped=True, **more), shown(0x5005, {}, **suspend)])
     odd = {"session": 7, "sequence": 9, "flags": PLAIN | 2}
     file.stream("an unknown type's header keeps no rules", "W-73 W-74", [frame(0x1ABC, **odd), PING],
                 [shown(0x1ABC, skipped=True, **odd), PING_SHOWN])

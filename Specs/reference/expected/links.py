@@ -155,6 +155,14 @@ def more_floods(file):
 def windows(file):
     file.link("reliable frames of an unknown type take their place", "W-73 S-19", opening(),
               reliable(0x7000, b"any", 2), post(1, 100, 3), closing(4))
+    for length, body in (("", b""), (" and a body", b"any")):
+        file.link(f"an unknown reliable type with moreFragments{length}, then a message", "W-13 S-42", opening(),
+                  reliable(0x7000, body, 2, flags=RELIABLE | 2), post(1, 100, 3), closing(4))
+    file.link("an empty fragment of a message", "W-8 S-42", opening(),
+              reliable(0x1000, b"", 2, flags=RELIABLE | 2), error="protocolViolation")
+    file.link("a frame of an unknown type between fragments", "W-21 S-42", opening(),
+              reliable(0x1000, b"\0\x40\0\0", 2, flags=RELIABLE | 2), reliable(0x7000, b"any", 3),
+              error="protocolViolation")
     file.link("a sequence beyond the window", "W-14", opening(), post(1, 100, 8194), error="outOfWindow")
     file.link("a sequence at the window's end", "W-14", opening(), post(1, 100, 8193))
 

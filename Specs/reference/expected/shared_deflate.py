@@ -12,6 +12,10 @@ DICTIONARY = (Path(__file__).resolve().parent.parent.parent / "dictionary" / "ch
 END = deflated(b"")
 CHINESE = "明天晚上一起吃饭，好吗？"
 WORDS = "see you tomorrow morning at the station, I'll be there in 10 minutes"
+SQUARES = " ".join(str(n * n) for n in range(200))
+# A block of dynamic codes, of one bit for the byte 0 and of 14 bits 1 for its end: with the last four bytes it inflates
+# to 19 bytes, and two bits 1 remain.
+TWO_BITS = bytes.fromhex("04c0019224499224492416358fac9ebdff7ff700")
 
 
 class Stream:
@@ -102,6 +106,13 @@ def faults(file):
     bad("a match in a stream that has ended", "W-94 W-95", [*pieces[:-1], END, pieces[-1]], *frames[:-1],
         error="inflateFailed")
     bad("a final block", "W-92 W-95", deflated(Stream().data(first, flush=zlib.Z_FINISH)), error="inflateFailed")
+    for name, data in [
+        ("inside a stored block", b"\x00\xff"),
+        ("inside a block of fixed codes", Stream(strategy=zlib.Z_FIXED).data(first)[:-2]),
+        ("inside a block of dynamic codes", Stream().data(cf(0x20, SQUARES, **FIRST))[:-2]),
+        ("inside the head of a block", b"\x04\x00"), ("with two bits of the next block", TWO_BITS),
+    ]:
+        bad(f"a deflated payload that ends {name}", "W-92", deflated(data), error="inflateFailed")
     data = Stream().data(first)
     whole = deflated(data)
     bad("the checksum of a deflated packet", "W-78", whole[:-1] + u8(whole[-1] ^ 1), error="badChecksum")

@@ -405,7 +405,7 @@ import Testing
         #expect(policy.state == .stopped(reason))
         #expect(policy.deadline == nil)
         #expect(policy.pathChanged(to: wifi, now: .zero) == .none)
-        #expect(policy.tryNow() == .stopped(reason))
+        #expect(policy.enterForeground(now: .zero) == .none)
         #expect(policy.deadlinePassed(now: .distantFuture) == .none)
         #expect(policy.resume() == .now(.userRequested))
         #expect(policy.state == .idle)
@@ -437,22 +437,46 @@ import Testing
         #expect(policy.failed(.lost, now: short, random: half) == .stopped(.attemptLimit))
     }
 
-    @Test func `tryNow in a wait or a pause → an attempt at once`() {
+    // C-57
+    @Test func `the foreground in a wait or a pause → an attempt at once, and the row of failures continues`() {
         var waiting = policy()
-        _ = waiting.failed(.refused(retryAfter: .seconds(600)), now: .zero, random: half)
-        #expect(waiting.tryNow() == .now(.userRequested))
+        for _ in 0..<4 { _ = waiting.failed(.unreachable, now: .zero, random: .max) }
+        #expect(waiting.enterForeground(now: .zero) == .now(.userRequested))
+        #expect(waiting.attempt == 4)
         var paused = pausedPolicy()
-        #expect(paused.tryNow() == .now(.userRequested))
-        #expect(paused.tryNow() == .none)
+        #expect(paused.enterForeground(now: .zero) == .now(.userRequested))
+        #expect(paused.enterForeground(now: .zero) == .none)
         #expect(paused.resume() == .none)
     }
 
-    @Test func `tryNow and a welcome cancel an earlier retryAfter`() {
+    // C-57
+    @Test func `the foreground in a wait of retryAfter → an attempt after retryAfter, without the random share`() {
+        var policy = self.policy()
+        _ = policy.failed(.refused(retryAfter: .seconds(20)), now: .zero, random: half)
+        let asked = ReconnectPolicy.Answer.wait(until: at(.seconds(20)), .serverRequired)
+        #expect(policy.enterForeground(now: at(.seconds(1))) == asked)
+        #expect(policy.setPending(true, now: at(.seconds(2)), random: 0) == .none)
+        #expect(policy.deadlinePassed(now: at(.seconds(19))) == .none)
+        #expect(policy.enterForeground(now: at(.seconds(20))) == .now(.userRequested))
+    }
+
+    // C-57, C-58
+    @Test func `the foreground or a new path in the wait of a redirect → it is followed after its retryAfter`() {
+        var policy = self.policy()
+        _ = policy.pathChanged(to: cellular, now: .zero)
+        _ = policy.failed(.redirected(retryAfter: .seconds(2)), now: .zero, random: half)
+        let asked = ReconnectPolicy.Answer.wait(until: at(.seconds(2)), .redirected)
+        #expect(policy.enterForeground(now: at(.seconds(1))) == asked)
+        #expect(policy.pathChanged(to: wifi, now: at(.seconds(1))) == asked)
+        #expect(policy.deadlinePassed(now: at(.seconds(2))) == .now(.redirected))
+    }
+
+    @Test func `a request of the user and a welcome cancel an earlier retryAfter`() {
         var overridden = policy()
         _ = overridden.pathChanged(to: cellular, now: .zero)
         _ = overridden.failed(.refused(retryAfter: .seconds(600)), now: .zero, random: half)
         var welcomed = overridden
-        _ = overridden.tryNow()
+        #expect(overridden.resume() == .now(.userRequested))
         welcomed.established(now: .zero)
         for var policy in [overridden, welcomed] {
             _ = policy.failed(.lost, now: .zero, random: half)

@@ -152,15 +152,13 @@ struct PostgresOutageTests {
         let uri = try await server.database()
         let store = try await PostgresStore.patient(uri)
         _ = try await store.load(.lobby)
-        // A row that another session has locked.
-        async let locked = server.sql(
-            "BEGIN; SELECT id FROM martlet.rooms FOR UPDATE; SELECT pg_sleep(1.5); COMMIT", in: uri)
-        while try await server.sql(
-            """
-            SELECT count(*) FROM pg_locks WHERE mode = 'RowShareLock'
-            AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-            """, in: uri) == "0"
-        { await Task.yield() }
+        // A row that another connection locks until the cancellation.
+        let loop = try EventLoop(name: "locks")
+        let holder = PostgresConnection(
+            to: uri, on: loop, PostgresMachine.Deadlines(), prepareSession: { _ in }, onFailure: { _ in })
+        #expect(await holder.ready())
+        let lock = PostgresStatement("lock", "SELECT id FROM martlet.rooms FOR UPDATE")
+        _ = try await holder.run([PostgresQuery(PostgresStatements.begin), PostgresQuery(lock)])
         async let appended = store.append(entries(1...1), to: .lobby)
         while try await server.sql(
             """
@@ -168,9 +166,60 @@ struct PostgresOutageTests {
             AND datname = current_database() AND wait_event_type = 'Lock'
             """, in: uri) == "0"
         { await Task.yield() }
-        _ = try await locked
+        _ = try await holder.run([PostgresQuery(PostgresStatements.commit)])
         #expect(try await appended == 1)
         #expect(try await store.read(.all, of: .lobby).offsets == [1])
+        await holder.close()
+        await store.close()
+        await loop.shutdown()
+    }
+
+    @Test func `a database that becomes read-only → lost once, reads are no recovery, and recovered with the append`()
+        async throws
+    {
+        let server = try await PostgresServer(settings: ["fsync=off"])
+        let events = Guarded<[String]>([])
+        let uri = try await server.database()
+        let store = try await PostgresStore.patient(uri) { note($0, events) }
+        _ = try await store.load(.lobby)
+        _ = try await store.append(entries(1...1), to: .lobby)
+        try await server.sql("ALTER SYSTEM SET default_transaction_read_only = on")
+        try await server.sql("SELECT pg_reload_conf()")
+        while try await server.sql("SHOW default_transaction_read_only") != "on" { await Task.yield() }
+        async let appended = store.append(entries(2...2), to: .lobby)
+        while events.withLock({ $0.isEmpty }) { await Task.yield() }
+        for _ in 0..<10 { #expect(try await store.read(.all, of: .lobby).offsets == [1]) }
+        await #expect(throws: PostgresError.self) { try await PostgresStore.patient(uri) }
+        #expect(events.withLock { $0 } == ["lost"])
+        try await server.sql("ALTER SYSTEM RESET default_transaction_read_only")
+        try await server.sql("SELECT pg_reload_conf()")
+        #expect(try await appended == 1)
+        #expect(events.withLock { $0 } == ["lost", "recovered"])
+        await store.close()
+    }
+
+    // R-43
+    @Test func `a relay that drains while its database is away → it ends when its clients have left, with the count`()
+        async throws
+    {
+        let server = try await PostgresServer(settings: ["fsync=off"])
+        let events = Guarded<[String]>([])
+        let store = try await PostgresStore.patient(server.database()) { note($0, events) }
+        let counting = CountingStore(store)
+        let relay = Relay(
+            configuration: try Relay.Configuration(port: 0), store: counting, authenticator: .allowAll,
+            policy: .allowAll)
+        let address = try relay.start()[0]
+        try await withClient(try Client(to: "martlet://\(address)", as: .anonymous("alice"))) { alice in
+            let room = try await alice.open(room: "lobby")
+            _ = try await room.send("one").accepted()
+            try await server.stop()
+            _ = try await room.send("two")
+            while events.withLock({ $0 }) != ["lost"] || counting.appendCount < 2 { await Task.yield() }
+            #expect(await relay.drain(within: .seconds(3600)) { await store.endWaiting() })
+            await relay.shutdown()
+        }
+        #expect(events.withLock { $0 } == ["lost", "abandoned 1"])
         await store.close()
     }
 
@@ -227,11 +276,29 @@ struct PostgresOutageTests {
     }
 }
 
+/// Counts the appends that a relay passes to a store.
+private final class CountingStore: RoomStore {
+    private let store: PostgresStore
+    private let appends = Guarded(0)
+
+    init(_ store: PostgresStore) { self.store = store }
+
+    var appendCount: Int { appends.withLock { $0 } }
+    var features: RoomStoreFeatures { store.features }
+    var retention: RoomRetention { store.retention }
+
+    func perform(_ calls: [RoomStoreCall]) {
+        store.perform(calls)
+        appends.withLock { $0 += calls.count { if case .append = $0 { true } else { false } } }
+    }
+}
+
 /// Adds the name of an event.
 private func note(_ event: PostgresEvent, _ events: borrowing Guarded<[String]>) {
     switch event {
     case .lost: events.withLock { $0.append("lost") }
     case .recovered: events.withLock { $0.append("recovered") }
+    case .abandoned(_, let messageCount): events.withLock { $0.append("abandoned \(messageCount)") }
     default: break
     }
 }

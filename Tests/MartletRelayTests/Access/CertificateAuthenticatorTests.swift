@@ -71,6 +71,7 @@ import Testing
         let both = CertificateAuthenticator(fallback: passwords)
         var request = try request("ada", nil)
         request.mechanism = MechanismName("SCRAM-SHA-256-PLUS")
+        request.hasTLS = true
         request.channelBinding = Array(repeating: 0, count: 32)
         #expect(try both.exchange(for: request) != nil)
         #expect(try authenticator.exchange(for: request) == nil)

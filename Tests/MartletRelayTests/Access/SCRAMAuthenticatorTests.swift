@@ -164,13 +164,29 @@ import Testing
                 try relay.exchange(for: TestPasswords.request(mechanism: mechanism, exporter: exporter))
             }
         }
-        let token = AuthenticationRequest(
-            account: AccountName("ada"), device: DeviceID(rawValue: 1), credential: Credential("token"))
-        for (allowsPlaintext, rest) in [(true, ", SCRAM-SHA-256 without"), (false, "")] {
-            let reason = "the mechanism is SCRAM-SHA-256-PLUS with TLS" + rest
+        for (hasTLS, allowsPlaintext, reason) in [
+            (true, true, "the mechanism is SCRAM-SHA-256-PLUS"), (true, false, "the mechanism is SCRAM-SHA-256-PLUS"),
+            (false, true, "the mechanism is SCRAM-SHA-256"), (false, false, "a password requires TLS"),
+        ] {
+            let token = AuthenticationRequest(
+                account: AccountName("ada"), device: DeviceID(rawValue: 1), credential: Credential("token"),
+                hasTLS: hasTLS)
             let refusal = AuthenticationFailure(Notice(code: .unauthenticated, reason: reason))
             let relay = try authenticator(allowsPlaintext: allowsPlaintext)
             await #expect(throws: refusal) { try await relay.authenticate(token) }
+        }
+    }
+
+    // C-68
+    @Test(arguments: ["SCRAM-SHA-256", "SCRAM-SHA-256-PLUS"], [true, false])
+    func `TLS without a channel binding -> every mechanism is refused, also if passwords without TLS are permitted`(
+        mechanism: String, allowsPlaintext: Bool
+    ) throws {
+        let relay = try authenticator(allowsPlaintext: allowsPlaintext)
+        let refusal = AuthenticationFailure(
+            Notice(code: .unauthenticated, reason: "a password requires a TLS connection with a channel binding"))
+        #expect(throws: refusal) {
+            try relay.exchange(for: TestPasswords.request(mechanism: mechanism, hasTLS: true))
         }
     }
 

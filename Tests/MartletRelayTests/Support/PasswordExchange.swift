@@ -21,14 +21,15 @@ enum TestPasswords {
             channelBinding: exporter.map { ChannelBinding.tlsExporter($0) } ?? ChannelBinding.none)
     }
 
-    /// The request of a hello with a mechanism; with SCRAM-SHA-256-PLUS if there is an exporter.
+    /// The request of a hello with a mechanism; with SCRAM-SHA-256-PLUS, and TLS by default, if there is an exporter.
     static func request(
-        _ account: String = "ada", mechanism: String? = nil, exporter: [UInt8]? = nil
+        _ account: String = "ada", mechanism: String? = nil, hasTLS: Bool? = nil, exporter: [UInt8]? = nil
     ) -> AuthenticationRequest {
         let usual = exporter == nil ? "SCRAM-SHA-256" : "SCRAM-SHA-256-PLUS"
         return AuthenticationRequest(
             account: AccountName(account)!, device: DeviceID(rawValue: 1),
-            mechanism: MechanismName(mechanism ?? usual), channelBinding: exporter)
+            mechanism: MechanismName(mechanism ?? usual), hasTLS: hasTLS ?? (exporter != nil),
+            channelBinding: exporter)
     }
 }
 

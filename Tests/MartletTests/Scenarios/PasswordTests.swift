@@ -202,6 +202,37 @@ struct PasswordTests {
         }
     }
 
+    /// Accepts tokens on connections with TLS, or on those without.
+    private struct CarrierAuthenticator: Authenticator {
+        let hasTLS: Bool
+
+        func authenticate(_ request: AuthenticationRequest) async throws -> Identity {
+            guard request.hasTLS == hasTLS else { throw AuthenticationFailure.unauthenticated(because: "the carrier") }
+            return Identity(request.account)
+        }
+    }
+
+    // C-68
+    @Test(arguments: [("martlets", true), ("wss", true), ("martlet", false), ("ws", false)])
+    func `a request of a connection with or without TLS, also of a WebSocket -> the authenticator has it`(
+        scheme: String, hasTLS: Bool
+    ) async throws {
+        func open(_ address: String) async throws {
+            var configuration = Client.Configuration.hasty
+            configuration.tls.trust = .file(certificates.authority.certificateFile)
+            let authority = address.split(separator: "//")[1]
+            let ada = try Client(
+                to: "\(scheme)://\(authority)", as: .token(account: "ada", "a"), configuration: configuration)
+            try await withClient(ada) { ada in _ = try await ada.open(room: "lobby") }
+        }
+        let authenticator = CarrierAuthenticator(hasTLS: hasTLS)
+        if hasTLS {
+            try await withSecureRelay(authenticator) { _, address in try await open(address) }
+        } else {
+            try await withRelay(authenticator: authenticator) { address in try await open(address) }
+        }
+    }
+
     @Test(arguments: ["", "a\nb", String(repeating: "x", count: 1025)])
     func `a password that is not valid -> invalidConfiguration`(password: String) {
         #expect(throws: MartletError.self) { try client(to: "localhost", "ada", password) }

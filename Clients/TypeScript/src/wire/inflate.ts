@@ -1,7 +1,7 @@
 // Raw deflate (RFC 1951) with a window, and zlib (RFC 1950).
 //
-// It is synchronous and strict: a final block of a shared stream is an error (W-92), and output is bounded before it
-// is held (W-19, W-95). DecompressionStream reports neither.
+// It is synchronous and strict: a final block of a shared stream, or an incomplete one, is an error (W-92), and output
+// is bounded before it is held (W-19, W-95). DecompressionStream reports neither.
 
 import { adler32 } from './checksum.js'
 import { empty, u32At } from './bytes.js'
@@ -74,6 +74,7 @@ export class InflateStream {
         do {
             if (this.block(limit)) fail()
         } while (this.at < input.length || this.bitCount >= 3)
+        if (this.bitCount > 0) fail()
         return this.result()
     }
 

@@ -167,6 +167,20 @@ import Testing
         #expect(online.engine.status.lastFailure == .lost)
     }
 
+    // C-57
+    @Test func `entering the foreground after a refusal with retryAfter → an attempt after it, retryNow → at once`() {
+        for isUser in [false, true] {
+            let stage = ClientStage()
+            stage.goOnline()
+            stage.say(GoAway(Notice(code: .draining, retryAfter: .seconds(20))))
+            let old = stage.connection
+            stage.act { $0.handle(isUser ? .retryNow : .enterForeground, now: $1) }
+            #expect((stage.connection != old) == isUser)
+            stage.run(for: .seconds(21))
+            #expect(stage.connection != old)
+        }
+    }
+
     @Test func `a wake → a ping at once, whose pong keeps the connection`() throws {
         let stage = stage(at: .online)
         stage.act { $0.handle(.wake, now: $1) }
