@@ -237,7 +237,7 @@ def long_line(context):
     context.types(line)
     while len(found) < len(line):
         found += text_of(peer.taken())
-    context.require(found == line, "the whole line", f"{len(found)} characters")
+    context.equal(found, line)
     context.ends()
 
 
@@ -560,7 +560,7 @@ def reset(context):
     asked = peer.admit()
     context.require(peer.room != first and peer.room % 2, "another odd ID", peer.room, "S-2")
     context.require(asked.cursor == 1, "cursor 1", asked.cursor, "R-9")
-    context.require(peer.taken().counter == data.counter, f"counter {data.counter}", "another", "R-21")
+    context.equal(peer.taken().counter, data.counter, "R-21")
     context.ends()
 
 

@@ -11,7 +11,7 @@ import threading
 import time
 
 from kit import FEATURES, LIMITS, Context, Failed, Inconclusive, Peer, text
-from martlet_bodies import Accepted, Close, GoAway, Hello, Limits, Opened, Reset, Response, Welcome, WelcomeResume
+from martlet_bodies import Accepted, Close, Hello, Limits, Opened, Reset, Response, Welcome, WelcomeResume
 from martlet_frames import Data, Open
 from martlet_registry import CLIENT, ContentKind, Features
 from martlet_registry import ErrorCode as E
@@ -184,7 +184,8 @@ class Server(Peer):
                                  "a hello that resumes the link with its token", hello, "C-29")
             self.link_id = earlier.link_id
             positions = {position.session: position.highest for position in asked.session_position}
-            self.context.require(positions.keys() >= self.sessions.keys(), "a position of each session", positions, "C-29")
+            named = positions.keys() >= self.sessions.keys()
+            self.context.require(named, "a position of each session", positions, "C-29")
             wrong = [n for n, highest in positions.items()
                      if highest > (self.sessions[n].sent if n in self.sessions else 0)]
             self.context.require(not wrong, "positions that were sent", positions, "C-30")
@@ -219,8 +220,9 @@ class Server(Peer):
         if offset is None:
             self.context.head += 1
             offset = self.context.head
-        body = Data(offset=offset, accepted_at=int(1000 * time.time()), device=device, sender=sender,
-                    counter=counter or offset, kind=ContentKind.TEXT, content=text(value) if content is None else content)
+        body = Data(
+            offset=offset, accepted_at=int(1000 * time.time()), device=device, sender=sender,
+            counter=counter or offset, kind=ContentKind.TEXT, content=text(value) if content is None else content)
         return self.send(body, self.room, **header)
 
     def taken(self, answer=True):

@@ -17,7 +17,7 @@ from martlet_bodies import (
 from martlet_frames import Data, Open
 from martlet_header import NONE, ZLIB, Header
 from martlet_link import CREDITED, SessionReceiver
-from martlet_registry import CLIENT, RULES, SERVER, ContentKind, ErrorCode, Features, Flags, FrameType, Tag
+from martlet_registry import RULES, SERVER, ContentKind, ErrorCode, Features, Flags, FrameType, Tag
 from martlet_tlv import Echo, Position, Version, tlv
 from martlet_wire import Receiver, decode
 
@@ -28,9 +28,15 @@ LEAST = Limits(max_body=17_408, max_message=16_384, link_window=17_408, session_
 LIMITS = Limits(
     max_body=65_536, max_message=1 << 20, link_window=1 << 20, session_window=256 * 1024, max_sessions=255)
 FEATURES = Features.ZLIB | Features.REQUESTS | Features.RECEIPTS | Features.PRESENCE
-MAX_HEX = 1024
+MAX_HEX, MAX_TEXT = 1024, 400
+T_WELCOME = FrameType.WELCOME.to_bytes(2, "big")
 Case = namedtuple("Case", "id clauses level title play")
 Event = namedtuple("Event", "header value")
+
+
+def shortened(value):
+    text = str(value)
+    return text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + f"… ({len(text)} characters)"
 
 
 class Failed(Exception):
@@ -38,7 +44,7 @@ class Failed(Exception):
 
     def __init__(self, expected, received, clause=None):
         super().__init__(f"expected {expected}; received {received}")
-        self.expected, self.received, self.clause = expected, received, clause
+        self.expected, self.received, self.clause = shortened(expected), shortened(received), clause
 
 
 class Skipped(Exception):
@@ -134,8 +140,8 @@ class Context:
         self.room = f"{options.room} {case.id}"
 
     def note(self, who, text, data=b""):
-        shortened = data[:MAX_HEX].hex() + ("…" if len(data) > MAX_HEX else "")
-        self.trace.append((round(time.monotonic() - self.began, 3), who, text, shortened))
+        digits = data[:MAX_HEX].hex() + ("…" if len(data) > MAX_HEX else "")
+        self.trace.append((round(time.monotonic() - self.began, 3), who, text, digits))
 
     def close(self):
         for close in reversed(self.closing):
@@ -143,7 +149,10 @@ class Context:
 
     def require(self, condition, expected, received, clause=None):
         if not condition:
-            raise Failed(expected, str(received), clause)
+            raise Failed(expected, received, clause)
+
+    def equal(self, found, wanted, clause=None):
+        self.require(found == wanted, wanted, found, clause)
 
     def dial(self, account=0, label=None):
         """A connection to the judged relay, before hello."""
@@ -344,9 +353,9 @@ class Peer:
             return False
         self.bytes_in += len(data)
         if self.sender == SERVER and not self.is_welcomed:
-            self.context.require(
-                self.bytes_in <= 3 * self.bytes_out or b"\x40\x02" == data[6:8],
-                "at most three times the bytes that were sent before welcome", f"{self.bytes_in} bytes", "W-37")
+            is_within = self.bytes_in <= 3 * self.bytes_out or data[6:8] == T_WELCOME
+            self.context.require(is_within, "at most three times the bytes that were sent before welcome",
+                                 f"{self.bytes_in} bytes", "W-37")
         self.receiver.framer.feed(data)
         try:
             while (found := self.receiver.next_bytes()) is not None:

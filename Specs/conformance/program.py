@@ -19,6 +19,13 @@ DESCRIPTION = """Judges an implementation of the Martlet protocol, clause by cla
 specifies the accounts that a judged relay needs, and the contract of a judged client."""
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser with the exit code of sysexits(3) for a command line that is not valid."""
+
+    def error(self, message):
+        self.exit(64, f"{self.format_usage()}{self.prog}: {message}\n")
+
+
 def address(value):
     host, colon, port = value.rpartition(":")
     if not colon or not port.isdigit() or not 0 < int(port) < 65_536:
@@ -34,7 +41,7 @@ def account(value):
 
 
 def parsed(arguments):
-    parser = argparse.ArgumentParser("martlet-conformance", description=DESCRIPTION)
+    parser = Parser("martlet-conformance", description=DESCRIPTION)
     parser.add_argument("--relay", type=address, metavar="HOST:PORT", help="judge the relay at this address")
     parser.add_argument("--client", metavar="COMMAND", help="judge this client; {host} and {port} are replaced")
     parser.add_argument("--account", type=account, action="append", metavar="NAME:TOKEN", default=[],
@@ -95,4 +102,4 @@ def main(arguments=None):
                 file.write(form(outcomes) + "\n")
     print(report.as_text(outcomes, options.verbose))
     bad = {outcome.status for outcome in outcomes}
-    sys.exit(1 if FAILED in bad else 2 if INCONCLUSIVE in bad or not outcomes else 0)
+    sys.exit(1 if FAILED in bad else 69 if INCONCLUSIVE in bad or not outcomes else 0)

@@ -6,13 +6,11 @@ from dataclasses import replace
 from kit import LEAST, LIMITS, Failed, Table, frame, message
 from martlet_bodies import Ack, Close, GoAway, Ping, Pong, Reject, Reset, Response, Resume, Suspend
 from martlet_frames import Data, Open, Request
-from martlet_header import Header
 from martlet_registry import ErrorCode as E
-from martlet_registry import Flags
 from martlet_registry import FrameType as T
 from martlet_registry import Tag
 from martlet_tlv import Position, SessionAck, tlv
-from relay_frames import MORE, NONCE, RELIABLE, a_text, hostile
+from relay_frames import MORE, NONCE, a_text, hostile
 
 CASES = Table()
 SMALL = replace(LIMITS, session_window=17_408)
@@ -33,7 +31,7 @@ def resume(context):
     bob.texts(1)
     bob.post("while ada is away")
     ada = ada.again(early=lambda peer: peer.post("early", wait=False))
-    context.require(ada.texts(2) == ["while ada is away", "early"], "both texts", "others")
+    context.equal(ada.texts(2), ["while ada is away", "early"])
     context.require(ada.sessions[1].acked >= 2, "position 2 of session 1", ada.sessions[1].acked, "C-29")
     ada.offset_of(2)
 
@@ -53,7 +51,7 @@ def new_token(context):
     first = context.link()
     second = first.again()
     context.require(second.token_of_link != first.token_of_link, "another token", "the same one")
-    context.require(second.link_id == first.link_id, "the same link", "another one", "W-45")
+    context.equal(second.link_id, first.link_id, "W-45")
 
 
 @CASES.case("link-unacknowledged", "C-33 S-26")
@@ -64,14 +62,14 @@ def unacknowledged(context):
     bob.open()
     ada.acknowledges = False
     bob.post("sent twice")
-    context.require(ada.texts(1) == ["sent twice"], "the text", "another")
+    context.equal(ada.texts(1), ["sent twice"])
     sequence = context.last.header.sequence
-    ada.sessions[1] = stale = ada.sessions[1]
+    stale = ada.sessions[1]
     stale.receiver.window.cumulative, stale.offset = sequence - 1, 0
     stale.receiver._next = sequence
     again = ada.again()
-    context.require(again.texts(1) == ["sent twice"], "the text again", "another")
-    context.require(context.last.header.sequence == sequence, sequence, context.last.header.sequence)
+    context.equal(again.texts(1), ["sent twice"])
+    context.equal(context.last.header.sequence, sequence)
 
 
 def refused(change, early=lambda peer: None):
@@ -212,7 +210,7 @@ HOSTILE = [
     ("suspends", "S-59", "3,000 suspend", b"".join(frame(T.SUSPEND, b"", 1, n + 2) for n in range(3000)),
      E.CONTROL_FLOOD),
     ("churn", "S-4 W-59", "frames of 400 sessions that do not exist",
-     b"".join(a_text(2)[:18] and frame(T.CLOSE, b"", 2 * n + 3, 2) for n in range(400)), E.CHURN_LIMIT),
+     b"".join(frame(T.CLOSE, b"", 2 * n + 3, 2) for n in range(400)), E.CHURN_LIMIT),
     ("request-nameless", "S-58 W-72", "a request without a correlation",
      frame(T.REQUEST, tlv(Tag.METHOD, b"head") + tlv(Tag.DEADLINE, bytes(4)), 1, 2), E.MISSING_FIELD),
 ]
@@ -261,7 +259,7 @@ def reader_credit(context):
     reader.grants = True
     reader.sessions[1].is_told = False
     reader.acknowledge()
-    context.require(len(reader.texts(8)) == 8, "all 8 texts", "fewer")
+    context.equal(len(reader.texts(8)), 8)
 
 
 @CASES.case("session-reader-stops", "R-31")
@@ -362,11 +360,11 @@ def fragments(context):
     peer.put(T.DATA, body[:16_384], 1, flags=MORE)
     peer.put(T.TRANSIENT, tlv(Tag.TYPING, b"\1"), 1)
     peer.send(message(2, "between"), 3)
-    context.require(peer.texts(1, 3) == ["between"], "the text of session 3", "another")
+    context.equal(peer.texts(1, 3), ["between"])
     peer.put(T.DATA, body[16_384:32_768], 1, flags=MORE)
     peer.put(T.DATA, body[32_768:], 1)
     found = peer.texts(1)
-    context.require(found == [40_000 * "y"], "the whole text", f"{len(found[0])} bytes")
+    context.equal(found, [40_000 * "y"])
 
 
 @CASES.case("session-too-long", "W-22 S-44")
@@ -440,7 +438,7 @@ def suspend(context):
     bob.post("one")
     ada.expect_none(Data, clause="R-29")
     ada.send(Resume(), 1)
-    context.require(ada.texts(2) == ["mine", "one"], "both texts", "others")
+    context.equal(ada.texts(2), ["mine", "one"])
 
 
 @CASES.case("session-resume-cursor", "R-29 W-58")
@@ -454,7 +452,7 @@ def resume_cursor(context):
     for value in ("one", "two", "three"):
         bob.post(value)
     ada.send(Resume(cursor=2), 1)
-    context.require(ada.expect(Data, 1).offset == 3, "offset 3", "another one")
+    context.equal(ada.expect(Data, 1).offset, 3)
 
 
 REQUESTS = [

@@ -56,7 +56,8 @@ def as_text(outcomes, verbose=False):
     texts, lines = clauses(), []
     for outcome in outcomes:
         if outcome.status != PASSED or verbose:
-            lines.append(f"{outcome.status:12} {outcome.case.id}: {outcome.case.title} [{' '.join(outcome.case.clauses)}]")
+            named = " ".join(outcome.case.clauses)
+            lines.append(f"{outcome.status:12} {outcome.case.id}: {outcome.case.title} [{named}]")
         if outcome.status == FAILED:
             lines += ["    " + line for line in details(outcome, texts)]
         elif outcome.status != PASSED:
