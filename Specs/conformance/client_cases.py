@@ -4,11 +4,12 @@ import time
 import zlib
 
 from client_kit import ACCOUNT, OTHER, TOKEN
-from kit import SHOULD, Table, frame, text_of
+from kit import FEATURES, SHOULD, Table, frame, text_of
 from martlet_bodies import (
     Accepted, Ack, Gap, GoAway, Hello, Ping, Pong, Reject, Response, Resume, Suspend, WelcomeResume,
 )
 from martlet_frames import Data, Open, Receipt, Request
+from martlet_packets import PacketWriter
 from martlet_registry import ErrorCode as E
 from martlet_registry import Features, Flags, Tag
 from martlet_registry import FrameType as T
@@ -66,6 +67,42 @@ def texts(context):
     context.ends()
     left = [e for e in peer.inbox if isinstance(e.value, Data)]
     context.require(not left, "no further message", left, "R-21")
+
+
+@CASES.case("client-priority", "S-45")
+def priority(context):
+    """messages of a session of the kind chat have the priority high"""
+    peer = context.begin()
+    context.types("high")
+    peer.taken()
+    flags = next(int(e[3][32:34], 16) for e in context.trace if e[2].startswith("data"))
+    context.equal(flags >> 4 & 3, 1)
+
+
+@CASES.case("client-one", "C-4")
+def one_connection(context):
+    """a client makes no second connection beside an established one"""
+    peer = context.begin()
+    context.accepts_none(1)
+    peer.ping()
+
+
+@CASES.case("client-packets", "W-76 W-79 W-81 W-84 W-86 W-87 W-88 W-89 W-90 W-92")
+def packets(context):
+    """with version 1.1 and the features compact and sharedDeflate, packets are read and written"""
+    context.start()
+    peer = context.accept()
+    peer.greet(spoken_version=Version(1, 1), features=FEATURES | Features.COMPACT | Features.SHARED_DEFLATE)
+    peer.needs(Features.COMPACT)
+    peer.packer = PacketWriter(deflates=bool(peer.features & Features.SHARED_DEFLATE))
+    peer.admit()
+    lines = ["one", "naïve 漢字漢字", "one more", "a long text " * 400, "the last"]
+    for line in lines:
+        peer.deliver(line)
+    context.prints(*lines)
+    context.types(*lines[:3])
+    context.equal([text_of(peer.taken()) for _ in range(3)], lines[:3])
+    context.ends()
 
 
 @CASES.case("client-waits", "R-21 C-7")

@@ -175,7 +175,9 @@ class Server(Peer):
         hello = self.hello_of_client = self.expect(Hello, clause="W-32")
         offered = {name: min(value, getattr(LIMITS, name)) for name, value in vars(hello.limits).items()}
         offered.update(changes.pop("limits", {}))
-        limits, features = Limits(**offered), Features(hello.features) & FEATURES & changes.pop("features", FEATURES)
+        limits, features = Limits(**offered), Features(hello.features) & changes.pop("features", FEATURES)
+        if (1, 1) > max(hello.spoken_version):
+            features &= FEATURES
         resume = None
         self.link_id, self.token_of_link = random.getrandbits(64), random.randbytes(32)
         if earlier is not None:

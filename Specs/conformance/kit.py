@@ -22,6 +22,8 @@ from martlet_tlv import Echo, Position, Version, tlv
 from martlet_wire import Receiver, decode
 
 MUST, SHOULD = "MUST", "SHOULD"
+# What is checked in every case.
+ALWAYS = ("W-4", "W-8", "W-37", "C-15", "C-40", "S-23", "W-52", "W-66")
 PASSED, FAILED, SKIPPED, INCONCLUSIVE = "passed", "failed", "skipped", "inconclusive"
 WINDOWS = (256 * 1024, 512 * 1024, 64 * 1024, 1024 * 1024, 1024 * 1024, 256 * 1024)
 LEAST = Limits(max_body=17_408, max_message=16_384, link_window=17_408, session_window=17_408, max_sessions=1)
@@ -188,6 +190,7 @@ class Peer:
         self.device, self.counter, self.correlation = random.getrandbits(64), 0, 0
         self.acknowledges = self.grants = self.pongs = True
         self.requests = None  # Answers requests of the judged client.
+        self.packer = None  # A writer of packets, if frames are sent compact (W-76).
         self.discards = False  # Whether frames other than hello are discarded (C-34).
         self.limits, self.features, self.link_id, self.used_token = LEAST, Features(0), None, None
         self.sessions = {0: Flow(65_536, 65_536)}
@@ -220,7 +223,8 @@ class Peer:
         if reliable:
             flow.used += len(body) if kind in CREDITED and header["sequence"] not in flow.out else 0
             flow.out[header["sequence"]] = data
-        self.raw(data, shown(Header.parse(data[:28])) + f", body of {len(body)} bytes")
+        note = shown(Header.parse(data[:28])) + f", body of {len(body)} bytes"
+        self.raw(self.packer.pack([data]) if self.packer else data, note)
         return header.get("sequence", 0)
 
     def send(self, body, session=0, ack_now=False, more=False, compress=None, **header):

@@ -76,7 +76,7 @@ def chosen(cases, only):
 
 
 def listing(cases):
-    known, judged = report.clauses(), {clause for case in cases for clause in case.clauses}
+    known, judged = report.clauses(), report.judged_by(cases)
     for case in cases:
         print(f"{case.id:28} {case.level:6} {' '.join(case.clauses):16} {case.title}")
     print(f"{len(cases)} cases judge {len(judged & known.keys())} of {len(known)} clauses; not judged:")

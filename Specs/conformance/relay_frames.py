@@ -5,7 +5,7 @@ import zlib
 from kit import FEATURES, LEAST, LIMITS, SHOULD, Table, frame, message
 from martlet_bodies import GoAway, Hello, Ping, Pong, Reject
 from martlet_header import Header
-from martlet_packets import PacketWriter
+from martlet_packets import DEFLATED, PacketWriter, sealed
 from martlet_registry import ErrorCode as E
 from martlet_registry import Features, Flags
 from martlet_registry import FrameType as T
@@ -221,9 +221,10 @@ def deflated(context):
     context.require(found == ["squeezed", "in parts"], "both texts", found)
 
 
-def compact(context):
-    peer = context.link(spoken_version=(Version(1, 1),), features=int(FEATURES | Features.COMPACT))
-    peer.needs(Features.COMPACT)
+def compact(context, more=Features(0)):
+    peer = context.link(spoken_version=(Version(1, 1),), features=int(FEATURES | Features.COMPACT | more))
+    for feature in Features.COMPACT | more:
+        peer.needs(feature)
     return peer
 
 
@@ -236,7 +237,55 @@ def packets(context):
         peer.expect(Pong, nonce=0)
 
 
+def conversation(more=Features(0)):
+    """Packets in both directions: everything that the relay sends is read by a context of its own."""
+    def play(context):
+        ada, bob = compact(context, more), context.link(1)
+        ada.packer = PacketWriter(deflates=bool(more))
+        ada.open()
+        bob.open()
+        lines = ["one", "naïve 漢字漢字", "one more", 6_000 * "long ", "the last"]
+        for line in lines:
+            ada.post(line)
+        context.equal(bob.texts(5), lines)
+        for line in lines:
+            bob.post(line)
+        context.equal(ada.texts(10), 2 * lines)
+        ada.ping(ack_now=True)
+        ada.expect_ack(1, ada.sessions[1].sent)
+    return play
+
+
+CASES.row("packet-conversation", "W-76 W-79 W-81 W-83 W-84 W-86 W-87 W-88 W-89 W-90", "a conversation in compact "
+          "frames: both sides read what the other writes", conversation())
+CASES.row("packet-deflated", "W-92 W-93 W-76", "a conversation in deflated packets", conversation(
+    Features.SHARED_DEFLATE))
+
+
+def deflated_packet(payload, code):
+    def play(context):
+        peer = compact(context, Features.SHARED_DEFLATE)
+        peer.raw(sealed((DEFLATED | len(payload)).to_bytes(2, "big") + payload), "a hostile deflated packet")
+        peer.expect_end(code)
+    return play
+
+
+def raw_deflate(data, end=zlib.Z_SYNC_FLUSH):
+    deflater = zlib.compressobj(6, zlib.DEFLATED, -15)
+    return deflater.compress(data) + deflater.flush(end)
+
+
+for name, clauses, title, payload, code in [
+    ("final", "W-92", "a final block", raw_deflate(PING, zlib.Z_FINISH), E.INFLATE_FAILED),
+    ("damaged", "W-95", "data that is not deflate", b"\xff\xff\xff", E.INFLATE_FAILED),
+    ("limit", "W-95", "a payload that inflates beyond 4,096 bytes", raw_deflate(bytes(5_000))[:-4], E.INFLATE_LIMIT),
+]:
+    CASES.row(f"packet-deflated-{name}", clauses, f"a deflated packet with {title} ends the connection with "
+              f"{code.wire_name}", deflated_packet(payload, code))
+
+
 PACKETS = [
+    ("no-deflate", "W-77", "a deflated payload without the feature", b"\xa0\x01", E.BAD_MAGIC),
     ("checksum", "W-78", "a wrong checksum", b"\x01\x07" + bytes(4), E.BAD_CHECKSUM),
     ("empty", "W-78", "an empty payload", b"\xc0\x00", E.PROTOCOL_VIOLATION),
     ("long", "W-78", "a payload of 4,097 bytes", b"\xd0\x01", E.FRAME_TOO_LARGE),

@@ -3,13 +3,14 @@
 import time
 from dataclasses import replace
 
-from kit import LEAST, LIMITS, Failed, Table, frame, message
+from kit import FEATURES, LEAST, LIMITS, Failed, Table, frame, message
 from martlet_bodies import Ack, Close, GoAway, Ping, Pong, Reject, Reset, Response, Resume, Suspend
 from martlet_frames import Data, Open, Request
 from martlet_registry import ErrorCode as E
+from martlet_registry import Features
 from martlet_registry import FrameType as T
 from martlet_registry import Tag
-from martlet_tlv import Position, SessionAck, tlv
+from martlet_tlv import Position, SessionAck, Version, tlv
 from relay_frames import MORE, NONCE, a_text, hostile
 
 CASES = Table()
@@ -204,6 +205,8 @@ HOSTILE = [
      a_text(2) + frame(T.RESET, RESET_LESS, 0, 1), E.PROTOCOL_VIOLATION),
     ("reset-more", "S-11", "a reset with more creditUsed than the link's credit",
      frame(T.RESET, Reset(session=1, code=E.CANCELLED, credit_used=1 << 40).encoded(), 0, 1), E.CREDIT_EXCEEDED),
+    ("reset-0", "S-1", "a reset of session 0",
+     frame(T.RESET, tlv(Tag.SESSION, bytes(2)) + tlv(Tag.CODE, bytes(2)), 0, 1), E.INVALID_VALUE),
     ("pings", "W-71", "300 pings at once", 300 * frame(T.PING, NONCE), E.CONTROL_FLOOD),
     ("acks", "S-59", "3,000 acks without progress", 3000 * ack(SessionAck(1, 1, 0)), E.CONTROL_FLOOD),
     ("duplicates", "S-59", "3,000 duplicates", 3000 * frame(T.OPEN, OPEN, 1, 1), E.CONTROL_FLOOD),
@@ -400,6 +403,43 @@ def close(context):
     peer.expect(Close, 1, clause="S-7")
     accepted = [event for event in peer.inbox if event.header.type == T.ACCEPTED]
     context.require(accepted, "accepted before close", "close alone", "R-49")
+
+
+@CASES.case("session-priority", "S-45 S-51")
+def priority(context):
+    """a relay writes the priority of each kind into its frames, and serves the kinds or refuses them"""
+    peer = context.link()
+    for session, (kind, wanted) in enumerate(((0, 1), (1, 2), (2, 0), (3, 3))):
+        number = 2 * session + 1
+        peer.open(number, f"{context.room} {kind}", kind, wait=False)
+        event = peer.wait(lambda e: e.header.session == number or getattr(e.value, "session", 0) == number, "opened")
+        if isinstance(event.value, Reset):
+            context.equal(event.value.code, E.UNSUPPORTED_KIND, "S-51")
+        else:
+            context.equal(event.header.flags >> 4 & 3, wanted)
+
+
+@CASES.case("session-account", "R-120 S-63")
+def account_session(context):
+    """one session of the kind account is opened, under the account's name, and carries no messages"""
+    more = int(FEATURES | Features.ACCOUNT_SESSION)
+    peer = context.link(spoken_version=(Version(1, 1),), features=more)
+    peer.needs(Features.ACCOUNT_SESSION)
+    peer.open(1, "another account", 5, wait=False)
+    peer.expect_reset(E.FORBIDDEN)
+    peer.open(3, peer.account, 5)
+    peer.open(5, peer.account, 5, wait=False)
+    peer.expect_reset(E.ALREADY_OPEN, 5)
+    peer.send(message(1, "x"), 3)
+    peer.expect_end(E.PROTOCOL_VIOLATION, clause="S-63")
+
+
+@CASES.case("session-account-feature", "R-120")
+def no_account_session(context):
+    """without the feature, a session of the kind account is refused with unsupportedKind"""
+    peer = context.link()
+    peer.open(1, peer.account, 5, wait=False)
+    peer.expect_reset(E.UNSUPPORTED_KIND)
 
 
 @CASES.case("session-late-open", "W-54 S-13")

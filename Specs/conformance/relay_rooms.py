@@ -391,7 +391,7 @@ def clock(context):
     context.require(len(found.get(Tag.ACCEPTED_AT, b"")) == 8, "acceptedAt", found)
 
 
-@CASES.case("request-forwarded", "R-40 R-41 S-54")
+@CASES.case("request-forwarded", "R-40 R-41 S-54 W-68 W-69")
 def forwarded(context):
     """a request reaches its recipient with the requester as sender, and the response the requester"""
     ada, bob = pair(context)
@@ -429,7 +429,7 @@ def request_many(context):
     ada.expect(Response, 1, correlation=64, status=E.TOO_MANY_REQUESTS)
 
 
-@CASES.case("history", "R-80 R-81")
+@CASES.case("history", "R-80 R-81 R-83 R-84")
 def history(context):
     """room.history answers the messages of the requested place, ascending"""
     ada, bob = pair(context)
@@ -442,6 +442,10 @@ def history(context):
         pages = [value for tag, value in children(answer.content) if tag == Tag.MESSAGE]
         found = [int.from_bytes(dict(children(page))[Tag.OFFSET], "big") for page in pages]
         context.equal(found, wanted)
+    place = tlv(Tag.BEFORE, number(4)) + tlv(Tag.LIMIT, number(2, 2)) + tlv(Tag.LOG, bytes(8))
+    answer = asked(bob, "room.history", place)
+    found = dict(children(answer.content))
+    context.require(Tag.MESSAGE not in found and Tag.LOG in found, "the log and no messages", found, "R-83")
     for content, status in ((b"", E.MISSING_FIELD),
                             (tlv(Tag.BEFORE, number(2)) + tlv(Tag.CURSOR, number(2)), E.DUPLICATE_FIELD)):
         found = asked(bob, "room.history", content + tlv(Tag.LIMIT, number(2, 2))).status

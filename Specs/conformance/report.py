@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
-from kit import FAILED, INCONCLUSIVE, PASSED, SKIPPED
+from kit import ALWAYS, FAILED, INCONCLUSIVE, PASSED, SKIPPED
 
 SPECS = ("wire.md", "connection.md", "session.md", "relay.md")
 LAST_FRAMES = 12
@@ -23,9 +23,13 @@ def clauses():
     return found
 
 
+def judged_by(cases):
+    return {*ALWAYS, *(clause for case in cases for clause in case.clauses)}
+
+
 def summary(outcomes):
     counts = Counter(outcome.status for outcome in outcomes)
-    known, judged = clauses(), {clause for outcome in outcomes for clause in outcome.case.clauses}
+    known, judged = clauses(), judged_by([outcome.case for outcome in outcomes])
     return {
         **{status: counts[status] for status in (PASSED, FAILED, SKIPPED, INCONCLUSIVE)},
         "clausesJudged": len(judged & known.keys()),
@@ -66,7 +70,7 @@ def as_text(outcomes, verbose=False):
     lines.append(
         f"{len(outcomes)} cases: {found[PASSED]} passed, {found[FAILED]} failed, {found[SKIPPED]} skipped, "
         f"{found[INCONCLUSIVE]} inconclusive; {found['clausesJudged']} clauses judged, "
-        f"{len(found['clausesNotJudged'])} not observable here")
+        f"{len(found['clausesNotJudged'])} not judged")
     return "\n".join(lines)
 
 

@@ -5,8 +5,9 @@ enum ConformanceCommand {
     private static let texts = [
         Option.text("relay", "HOST:PORT", help: "judge the relay at this address"),
         Option.text("client", "COMMAND", help: "judge this client; {host} and {port} in COMMAND are replaced"),
-        Option.text("account", "NAME:TOKEN", help: "an account of the relay, given twice [ada:open-sesame and bob:swordfish]")
-            .repeating,
+        Option.text(
+            "account", "NAME:TOKEN", help: "an account of the relay, given twice [ada:open-sesame and bob:swordfish]"
+        ).repeating,
         Option.text("ca", "FILE", help: "with --tls: trust the certificates in FILE").acceptingAnyBytes,
         Option.text("room", "PREFIX", help: "prefix of the names of rooms, which have to be new [at random]"),
         Option.text("only", "TEXT", help: "play the cases whose name begins with TEXT, or that judge this clause")

@@ -71,7 +71,7 @@ class Chat(Client):
                 time.sleep(end.retry_after + random.uniform(0, min(24, 0.25 * 2**failures)))
 
     def begin(self):
-        """Makes a connection, resumes the link or begins another one, and opens the room."""
+        """Makes a connection, resumes the link or begins a new link, and opens the room."""
         try:
             try:
                 self.connect()
