@@ -163,7 +163,7 @@ class Server(Peer):
     def __init__(self, context, carrier, earlier):
         super().__init__(context, carrier, "relay", CLIENT)
         self.requests, self.room, self.no_local = self.refuse, None, False
-        for name in ("sessions", "received", "granted", "credit", "room", "no_local", "ended_sessions"):
+        for name in ("sessions", "received", "used", "granted", "credit", "room", "no_local", "ended_sessions"):
             if earlier is not None:
                 setattr(self, name, getattr(earlier, name))
 
@@ -225,6 +225,9 @@ class Server(Peer):
         body = Data(
             offset=offset, accepted_at=int(1000 * time.time()), device=device, sender=sender,
             counter=counter or offset, kind=ContentKind.TEXT, content=text(value) if content is None else content)
+        flow, size, until = self.sessions[self.room], len(body.encoded()), time.monotonic() + self.context.timeout
+        while flow.used + size > flow.credit or self.used + size > self.credit:
+            self.context.require(self.pump(until), f"credit for a message of {size} bytes", "none", "S-39")
         return self.send(body, self.room, **header)
 
     def taken(self, answer=True):

@@ -30,7 +30,7 @@ LEAST = Limits(max_body=17_408, max_message=16_384, link_window=17_408, session_
 LIMITS = Limits(
     max_body=65_536, max_message=1 << 20, link_window=1 << 20, session_window=256 * 1024, max_sessions=255)
 FEATURES = Features.ZLIB | Features.REQUESTS | Features.RECEIPTS | Features.PRESENCE
-MAX_HEX, MAX_TEXT = 1024, 400
+MAX_HEX, MAX_TEXT, ADMISSION = 1024, 400, 70
 T_WELCOME = FrameType.WELCOME.to_bytes(2, "big")
 Case = namedtuple("Case", "id clauses level title play")
 Event = namedtuple("Event", "header value")
@@ -172,6 +172,20 @@ class Context:
         peer.account, peer.token, peer.index = name, token, account
         return peer
 
+    def admitted(self, account):
+        """Waits until the relay admits the account: an earlier run may have made it delay or refuse it (C-67)."""
+        until = time.monotonic() + ADMISSION
+        while True:
+            peer = self.dial(account)
+            peer.hello()
+            answer = peer.wait(lambda e: isinstance(e.value, (Welcome, Reject)), "welcome").value
+            peer.cut()
+            if isinstance(answer, Welcome):
+                return
+            if answer.code != ErrorCode.SERVER_BUSY or time.monotonic() > until:
+                raise Inconclusive(f"the relay does not admit {peer.account}: {code_name(answer.code)}")
+            time.sleep((answer.retry_after or 1000) / 1000)
+
     def link(self, account=0, **changes):
         """An established connection to the judged relay with a new link."""
         peer = self.dial(account)
@@ -195,7 +209,7 @@ class Peer:
         self.limits, self.features, self.link_id, self.used_token = LEAST, Features(0), None, None
         self.sessions = {0: Flow(65_536, 65_536)}
         self.inbox, self.acks, self.ended_sessions = [], 0, set()
-        self.received, self.granted, self.credit = 0, LEAST.link_window, LEAST.link_window
+        self.received, self.used, self.granted, self.credit = 0, 0, LEAST.link_window, LEAST.link_window
         self.bytes_in = self.bytes_out = 0
         self.ended, self.is_welcomed, self.stamp, self.began = False, False, None, time.monotonic()
         context.closing.append(self.cut)
@@ -221,7 +235,8 @@ class Peer:
             flow.sent = max(flow.sent, header["sequence"])
         data = frame(kind, body, session, **header)
         if reliable:
-            flow.used += len(body) if kind in CREDITED and header["sequence"] not in flow.out else 0
+            used = len(body) if kind in CREDITED and header["sequence"] not in flow.out else 0
+            flow.used, self.used = flow.used + used, self.used + used
             flow.out[header["sequence"]] = data
         note = shown(Header.parse(data[:28])) + f", body of {len(body)} bytes"
         self.raw(self.packer.pack([data]) if self.packer else data, note)
@@ -257,7 +272,7 @@ class Peer:
         if cut:
             self.cut()
         peer = self.context.dial(self.index, self.label + "'")
-        for name in ("device", "counter", "sessions", "received", "granted", "credit", "link_id", "correlation"):
+        for name in ("device", "counter", "sessions", "received", "used", "granted", "credit", "link_id", "correlation"):
             setattr(peer, name, getattr(self, name))
         positions = tuple(Position(n, flow.receiver.window.cumulative) for n, flow in self.sessions.items())
         resume = dict(link=self.link_id, resume_token=self.token_of_link, session_position=positions)

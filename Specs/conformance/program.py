@@ -11,7 +11,7 @@ import relay_frames
 import relay_links
 import relay_rooms
 import report
-from kit import FAILED, INCONCLUSIVE, Context, play
+from kit import FAILED, INCONCLUSIVE, MUST, PASSED, Case, Context, play
 
 RELAY = relay_frames.CASES + relay_links.CASES + relay_rooms.CASES
 CLIENT = client_cases.CASES
@@ -83,9 +83,21 @@ def listing(cases):
     print(" ".join(clause for clause in known if clause not in judged))
 
 
+def admission(context):
+    for account in (0, 1):
+        context.admitted(account)
+
+
+ADMISSION = Case("admission", ["C-27"], MUST, "the relay admits both accounts", admission)
+
+
 def judged(cases, options):
     """The outcomes of the cases, in their order."""
     make = client_kit.Relay if options.client else Context
+    if options.relay:
+        outcomes = [play(ADMISSION, options)]
+        if outcomes[0].status != PASSED:
+            return outcomes
     with ThreadPoolExecutor(options.jobs) as several:
         return list(several.map(lambda case: play(case, options, make), cases))
 

@@ -4,7 +4,7 @@ import json
 import re
 from collections import Counter
 from pathlib import Path
-from xml.sax.saxutils import quoteattr
+from xml.sax.saxutils import escape, quoteattr
 
 from kit import ALWAYS, FAILED, INCONCLUSIVE, PASSED, SKIPPED
 
@@ -80,17 +80,22 @@ def as_junit(outcomes):
              f'<testsuite name="martlet-conformance" tests="{len(outcomes)}" failures="{found[FAILED]}" '
              f'errors="{found[INCONCLUSIVE]}" skipped="{found[SKIPPED]}">']
     for o in outcomes:
-        lines.append(f'<testcase classname={quoteattr(" ".join(o.case.clauses))} name={quoteattr(o.case.id)} '
+        lines.append(f"<testcase classname={quoted(' '.join(o.case.clauses))} name={quoted(o.case.id)} "
                      f'time="{o.seconds:.3f}">')
         if o.status == FAILED:
-            lines.append(f"<failure message={quoteattr(o.expected)} type={quoteattr(o.clause)}>"
-                         f"{escaped(chr(10).join(details(o, texts)))}</failure>")
+            text = escape(plain("\n".join(details(o, texts))))
+            lines.append(f"<failure message={quoted(o.expected)} type={quoted(o.clause)}>{text}</failure>")
         elif o.status != PASSED:
             kind = "skipped" if o.status == SKIPPED else "error"
-            lines.append(f"<{kind} message={quoteattr(o.received)}/>")
+            lines.append(f"<{kind} message={quoted(o.received)}/>")
         lines.append("</testcase>")
     return "\n".join([*lines, "</testsuite>"])
 
 
-def escaped(text):
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+def plain(text):
+    """The text without the characters that XML does not permit."""
+    return re.sub("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
+
+
+def quoted(text):
+    return quoteattr(plain(text))

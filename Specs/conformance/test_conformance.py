@@ -7,11 +7,13 @@ usage: test_conformance.py [--verbose] PORT    a relay with the accounts of prog
 
 import contextlib
 import io
+import json
 import shlex
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from xml.etree import ElementTree
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "reference"), str(HERE)]
@@ -47,11 +49,12 @@ def client_fault(name, _):
 
 def main(arguments):
     verbose, port = "--verbose" in arguments, int(arguments[-1])
-    began, wrong = time.monotonic(), []
+    began, wrong, all_outcomes = time.monotonic(), [], []
     with ThreadPoolExecutor(JOBS) as several:
         for table, judge in ((faults.RELAY, relay_fault), (faults.CLIENTS, client_fault)):
             outcomes = several.map(lambda name: judge(name, port), table)
             for (name, (case, clauses, _)), outcome in zip(table.items(), outcomes):
+                all_outcomes.append(outcome)
                 right = outcome.status == FAILED and outcome.clause in clauses
                 if not right:
                     wrong.append(f"{name}: {case} {outcome.status}, {outcome.clause} instead of {clauses}: "
@@ -64,8 +67,10 @@ def main(arguments):
         outcomes = program.judged(program.chosen(program.RELAY if options.relay else program.CLIENT, []), options)
         if any(outcome.status in (FAILED, INCONCLUSIVE) for outcome in outcomes):
             wrong.append(report.as_text(outcomes))
-        for form in (report.as_json, report.as_junit, report.as_text):
-            form(outcomes)
+        all_outcomes += outcomes
+    failures = ElementTree.fromstring(report.as_junit(all_outcomes).encode()).get("failures")
+    if int(failures) != json.loads(report.as_json(all_outcomes))["summary"][FAILED]:
+        wrong.append("the reports differ")
     if verbose:
         with contextlib.redirect_stdout(io.StringIO()) as listed:
             program.main(["--list"])
