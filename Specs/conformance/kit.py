@@ -272,7 +272,8 @@ class Peer:
         if cut:
             self.cut()
         peer = self.context.dial(self.index, self.label + "'")
-        for name in ("device", "counter", "sessions", "received", "used", "granted", "credit", "link_id", "correlation"):
+        names = ("device", "counter", "sessions", "received", "used", "granted", "credit", "link_id", "correlation")
+        for name in names:
             setattr(peer, name, getattr(self, name))
         positions = tuple(Position(n, flow.receiver.window.cumulative) for n, flow in self.sessions.items())
         resume = dict(link=self.link_id, resume_token=self.token_of_link, session_position=positions)

@@ -1,3 +1,4 @@
+import Foundation
 import MartletToolSupport
 import Testing
 
@@ -10,6 +11,15 @@ import Testing
         guard case .run(let arguments) = outcome else { throw UsageError(message: "help") }
         let words = ["--relay", "[::1]:7227", "--account", "a:b", "--account", "c:d", "--tls"]
         #expect(ConformanceCommand.words(arguments) == words)
+    }
+
+    @Test func `options of the command -> those of the program in Python`() throws {
+        var folder = URL(fileURLWithPath: #filePath)
+        for _ in 0..<4 { folder.deleteLastPathComponent() }
+        let path = folder.appendingPathComponent("Specs/conformance/program.py").path
+        let program = try String(contentsOfFile: path, encoding: .utf8)
+        let names = program.matches(of: /add_argument\("--([a-z]+)"/).map { String($0.1) }
+        #expect(names.sorted() == ConformanceCommand.spec.options.map(\.name).sorted())
     }
 
     @Test func `a program in a folder bin -> the kit in the folder share beside it`() {
