@@ -13,12 +13,13 @@ import time
 from kit import FEATURES, LIMITS, Context, Failed, Inconclusive, Peer, text
 from martlet_bodies import Accepted, Close, Hello, Limits, Opened, Reset, Response, Welcome, WelcomeResume
 from martlet_frames import Data, Open
-from martlet_registry import CLIENT, ContentKind, Features
+from martlet_registry import CLIENT, ContentKind, Features, Flags
 from martlet_registry import ErrorCode as E
 from martlet_tlv import Position, Run, Version
 
 ACCOUNT, TOKEN, OTHER, OTHER_DEVICE = "ada", "open-sesame", "bob", 77
 START = 15  # Seconds in which a client's program has to start.
+FRAGMENT = 16_000
 
 
 class Relay(Context):
@@ -225,10 +226,21 @@ class Server(Peer):
         body = Data(
             offset=offset, accepted_at=int(1000 * time.time()), device=device, sender=sender,
             counter=counter or offset, kind=ContentKind.TEXT, content=text(value) if content is None else content)
-        flow, size, until = self.sessions[self.room], len(body.encoded()), time.monotonic() + self.context.timeout
+        data = body.encoded()
+        if len(data) <= FRAGMENT:
+            self.afford(len(data))
+            return self.send(body, self.room, **header)
+        for at in range(0, len(data), FRAGMENT):
+            part, flags = data[at : at + FRAGMENT], Flags.CHECKSUMMED | Flags.RELIABLE
+            self.afford(len(part))
+            self.put(body.type, part, self.room, flags=flags | Flags.MORE_FRAGMENTS * (at + FRAGMENT < len(data)))
+        return self.sessions[self.room].sent
+
+    def afford(self, size):
+        """Waits until the client's credit permits so many bytes."""
+        flow, until = self.sessions[self.room], time.monotonic() + self.context.timeout
         while flow.used + size > flow.credit or self.used + size > self.credit:
-            self.context.require(self.pump(until), f"credit for a message of {size} bytes", "none", "S-39")
-        return self.send(body, self.room, **header)
+            self.context.require(self.pump(until), f"credit for {size} bytes", "none", "S-39")
 
     def taken(self, answer=True):
         """The client's next message, which is accepted."""
