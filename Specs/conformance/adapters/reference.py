@@ -6,6 +6,7 @@ The client waits for expected frames and has no timers; what a program with loss
 import os
 import random
 import select
+import socket
 import sys
 import time
 from collections import deque
@@ -90,10 +91,14 @@ class Chat(Client):
             raise Ended from None
 
     def breaks(self, code):
-        """Ends the connection because of a fault of the relay."""
+        """Ends the connection because of a fault of the relay. Unread bytes would make the close a reset, which can
+        overtake goaway."""
         try:
             self.say(GoAway(code=code))
-            self.socket.close()
+            self.socket.shutdown(socket.SHUT_WR)
+            self.socket.settimeout(1)
+            while self.socket.recv(65_536):
+                pass
         except OSError:
             pass
         raise Ended
