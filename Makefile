@@ -116,13 +116,14 @@ program: deps ## build martlet alone for release
 	@Scripts/split-symbols .build/release/martlet=$(max_size)
 
 install: ## install martlet after `make program`: make install PREFIX=/usr DESTDIR=folder
+	@Scripts/install-dependencies python3
 	@PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) Scripts/install .build/release/martlet
 
 uninstall: ## remove what `make install` has installed
 	@PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) Scripts/install --remove .build/release/martlet
 
 deb: program ## build the Debian package, and check it with lintian
-	@Scripts/install-dependencies debhelper lintian
+	@Scripts/install-dependencies debhelper lintian python3
 	@Scripts/build-deb .build/release/martlet
 
 package-test: deb ## test the package in a new installation of Debian, as root: installation, upgrade, tutorials, purge
@@ -162,6 +163,7 @@ test: deps lint ## lint, build with warnings as errors and run every test
 	@Specs/wireshark/test .build/debug
 	@Specs/reference/differential.py --quiet --frames 8000 .build/debug/martlet-lab
 	@Scripts/interoperability .build/debug/martlet
+	@Scripts/conformance --test .build/debug/martlet
 	@Scripts/kill9 --clients 20 --relays 20 --bots 5 .build/debug
 	@Scripts/cluster --rooms 1 --rounds 6 .build/debug
 	@Scripts/operations --quick .build/debug
@@ -178,6 +180,11 @@ differential: build ## compare all implementations of the wire: a million frames
 	@Specs/reference/test_flips.py --every-bit --verbose .build/release/martlet-lab
 	@.build/release/martlet-lab demo --capture .build/demo.pcap
 	@Specs/wireshark/test --verbose .build/release .build/demo.pcap
+
+conformance: deps ## judge the relay and the clients in Swift, Python and TypeScript, clause by clause
+	@Scripts/install-dependencies python3 nodejs node-typescript
+	@$(SWIFT) build --quiet --product martlet
+	@Scripts/conformance .build/debug/martlet
 
 lint: ## check the formatting of every Swift file
 	@$(SWIFT) format lint --strict --parallel --recursive $(sources)

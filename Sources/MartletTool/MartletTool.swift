@@ -10,7 +10,7 @@ struct MartletTool {
             RoomsCommand.spec, CardCommand.spec, CardsCommand.spec, ModerateCommand.spec, AdminCommand.spec,
             FetchCommand.spec, OutboxCommand.spec, BotCommand.spec, RecordCommand.spec, UserCommand.spec,
             StoreCommand.spec, DevCertCommand.spec, DecodeCommand.spec, ReplayCommand.spec, DoctorCommand.spec,
-            ReferenceCommands.manual, ReferenceCommands.completions,
+            ConformanceCommand.spec, ReferenceCommands.manual, ReferenceCommands.completions,
         ])
 
     static func main() { program.main() }

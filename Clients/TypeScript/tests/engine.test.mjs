@@ -192,6 +192,20 @@ test('a frame behind close, opened twice, an open of the server (S-7, S-5, S-2)'
     assert.deepEqual([s.last('reset').fields.session, s.last('reset').fields.code], [2, Code.unsupportedKind])
 })
 
+test('a suspended session holds back messages, requests and typing until it is resumed (S-9)', () => {
+    const s = new Scenario().online()
+    s.serve('suspend', {}, { session: 1 })
+    s.publish(1)
+    s.run((engine, now) => engine.setTyping('lobby', true, now))
+    const none = new Uint8Array(0)
+    s.run((engine, now) => engine.request({ room: 'lobby' }, 'head', none, 5_000, now, () => undefined))
+    s.pass(30)
+    assert.equal(s.count('data') + s.count('transient') + s.count('request'), 0)
+    s.serve('resume', {}, { session: 1 })
+    assert.equal(s.last('data').fields.counter, 1n)
+    assert.equal(s.last('request').fields.method, 'head')
+})
+
 test('a reset is tried again after its time; a refusal gives the room up (R-13, S-64)', () => {
     const s = new Scenario().online()
     s.answersPings = true

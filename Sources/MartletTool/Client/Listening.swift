@@ -24,6 +24,8 @@ struct Listening: Sendable {
         let buffer = LineBuffer()
         let messages = MessageCount()
         let room = try await client.open(room: room, options: Room.Options(from: begin.from))
+        let refusing = room.refusingRequests()
+        defer { refusing.cancel() }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await receive(room, buffer, messages, monitor) }
             group.addTask { try await write(buffer, output) }

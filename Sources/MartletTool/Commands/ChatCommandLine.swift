@@ -68,6 +68,8 @@ enum ChatCommandLine {
                 ClientOptions.reportRecovery(of: outbox)
                 await EarlierMessages.reportFailures(in: outbox)
                 let room = try await client.open(room: arguments[ClientOptions.room] ?? "", options: options)
+                let refusing = room.refusingRequests()
+                defer { refusing.cancel() }
                 return try await chat(client, room, sentLines, arguments[ClientOptions.timeout])
             }
             return earlier?.exitCode(code) ?? code

@@ -148,7 +148,11 @@ enum SendCommand {
         let (sendings, queued) = AsyncStream.makeStream(of: (MessageHandle, Int).self)
         // Messages of others are consumed and discarded, so that they do not accumulate.
         let ignoring = Task { for try await _ in room.items {} }
-        defer { ignoring.cancel() }
+        let refusing = room.refusingRequests()
+        defer {
+            ignoring.cancel()
+            refusing.cancel()
+        }
         async let reading: Void = queue(first, input, room, queued, monitor)
         for await (sending, byteCount) in sendings { try await settle(sending, byteCount, monitor) }
         try await reading

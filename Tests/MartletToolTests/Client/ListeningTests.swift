@@ -32,6 +32,29 @@ import Testing
         await relay.shutdown()
     }
 
+    @Test func `a request to a listener -> unknownMethod, as it serves none`() async throws {
+        let relay = Relay(
+            configuration: try Relay.Configuration(port: 0), store: InMemoryStore(), authenticator: .allowAll,
+            policy: .allowAll)
+        let address = try #require(try relay.start().first)
+        let listening = Task { try await listen(at: "martlet://\(address)", from: .latest, count: 1) }
+        let failure = try await withClient(try Client(to: "martlet://\(address)", as: .anonymous("ada"))) { ada in
+            let lobby = try await ada.open(room: "lobby")
+            while true {
+                do {
+                    _ = try await lobby.request("roll", to: "bob")
+                } catch let error as MartletError {
+                    // The listener has not entered yet.
+                    guard error == .answeredWithFailure(.noRecipient, reason: nil) else { return error }
+                }
+            }
+        }
+        #expect(failure == .answeredWithFailure(.unknownMethod, reason: nil))
+        listening.cancel()
+        _ = await listening.result
+        await relay.shutdown()
+    }
+
     private func listen(
         at endpoint: String, from begin: ListenCommand.Begin, count: Int
     ) async throws -> TransferReport {

@@ -185,21 +185,25 @@ export class Link {
         return session !== undefined && !session.hasSentClose
     }
 
-    /** Whether there is room for another message (S-31). */
+    /** Whether another message or request may be sent: there is room for it (S-31), and it is not held back (S-9). */
     hasRoom(id: number): boolean {
-        return (this.session(id)?.queue.length ?? maxQueued) < maxQueued
+        const session = this.session(id)
+        return session !== undefined && !session.isSuspended && session.queue.length < maxQueued
     }
 
     /** Sends a reliable frame on a session, which must be usable. */
     send(id: number, type: number, fields: Fields): void {
         const session = this.session(id)
-        if (session !== undefined && !session.hasSentClose) this.enqueue(session, type, fields)
+        if (session === undefined || session.hasSentClose) return
+        const isHeld = session.isSuspended && (type === Type.request || type === Type.cancel)
+        if (isHeld) session.held.push({ type, fields })
+        else this.enqueue(session, type, fields)
     }
 
     /** Sends a transient frame, or drops it (S-52). */
     sendTransient(id: number, fields: Fields): void {
         const session = this.sessions.get(id)
-        if (session?.hasSentClose === false && this.isAttached) {
+        if (session?.hasSentClose === false && !session.isSuspended && this.isAttached) {
             session.addTransient(encodeBody(info(Type.transient), fields))
         }
     }
@@ -630,7 +634,13 @@ export class Link {
                 if (session.isComplete) this.end(session, Code.none)
                 break
             case Type.reset: this.receiveReset(fields as unknown as ResetBody, now); break
-            case Type.suspend: case Type.resume: this.waste(now); break
+            case Type.suspend: case Type.resume:
+                session.isSuspended = type.number === Type.suspend
+                if (!session.isSuspended) {
+                    for (const { type, fields } of session.held.splice(0)) this.send(session.id, type, fields)
+                }
+                this.waste(now)
+                break
             case Type.request: this.refuseRequest(session, fields as unknown as RequestBody); break
             case Type.cancel: break
             default: this.events.push({ kind: 'frame', session: session.id, type: type.number, fields })

@@ -2,6 +2,7 @@
 
 import { SessionKind } from '../wire/registry.generated.js'
 import type { Frame } from '../wire/receiver.js'
+import type { Fields } from '../wire/values.js'
 import { Assembler } from './assembler.js'
 import { GrantedCredit, UsedCredit } from './credit.js'
 import { SendQueue } from './queue.js'
@@ -38,6 +39,10 @@ export class Session {
     isOpened = false
     hasSentClose = false
     hasReceivedClose = false
+    /** Whether the server has suspended the session: messages, requests and transient frames are held back (S-9). */
+    isSuspended = false
+    /** The requests, and their cancels, that are held back. */
+    held: { type: number, fields: Fields }[] = []
     /** Whether the next ack names the session. */
     isUnreported = false
     private transients: Uint8Array[] = []
