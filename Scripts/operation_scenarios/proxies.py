@@ -418,5 +418,6 @@ def behind(place, name, hosts, folder):
     place.check(seconds <= ONLINE, f"online within {ONLINE:.0f} s", f"{name}: {seconds:.2f} s")
     lines, status = client.doctor(place)
     place.check(
-        status == 0 and lines["route"]["route"] == "webSocketThroughProxy", "doctor names the route", f"{name}: {lines}")
+        status == 0 and lines["route"]["route"] == "webSocketThroughProxy", "doctor names the route",
+        f"{name}: {lines}")
     return seconds

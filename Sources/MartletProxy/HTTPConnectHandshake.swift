@@ -128,7 +128,8 @@ struct HTTPConnectHandshake: Sendable {
         let closes = ["connection", "proxy-connection"].contains { fields.list($0, contains: "close") }
         let keeps = ["connection", "proxy-connection"].contains { fields.list($0, contains: "keep-alive") }
         guard !closes, answer.minorVersion == 1 || keeps, fields[joined: "transfer-encoding"] == nil,
-            let text = fields[joined: "content-length"], let count = Int(text), (0...maxContentByteCount).contains(count),
+            let text = fields[joined: "content-length"], let count = Int(text),
+            (0...maxContentByteCount).contains(count),
             !text.hasPrefix("+")
         else { return nil }
         return count

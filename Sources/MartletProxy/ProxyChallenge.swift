@@ -1,5 +1,6 @@
 import CMartletCrypto
 import MartletAuthentication
+import MartletHTTP
 import MartletTransport
 import MartletWire
 
@@ -8,7 +9,7 @@ struct ProxyChallenge: Equatable, Sendable {
     /// The scheme in lowercase.
     private let scheme: String
     /// The parameters, with names in lowercase.
-    private var parameters: [String: String] = [:]
+    private var parameters: [HTTPField] = []
 
     /// The challenges of a field, with the values of repeated lines joined by commas. A part that is malformed ends the
     /// list.
@@ -26,18 +27,18 @@ struct ProxyChallenge: Equatable, Sendable {
             }
             reader.skip(" \t")
             guard !challenges.isEmpty, let value = reader.value() else { return challenges }
-            challenges[challenges.count - 1].parameters[token.lowercased()] = value
+            challenges[challenges.count - 1].parameters.append(HTTPField(token.lowercased(), value))
         }
     }
 
-    /// The strength of a scheme that the client supports; nil for others. Digest with SHA-256 is preferred to Digest with
-    /// MD5, and this to Basic.
+    /// The strength of a scheme that the client supports; nil for others. Digest with SHA-256 is preferred to Digest
+    /// with MD5, and this to Basic.
     var strength: Int? {
         switch scheme {
         case "basic": return 0
         case "digest":
-            guard parameters["realm"] != nil, parameters["nonce"] != nil,
-                let qualities = parameters["qop"]?.lowercased().split(separator: ","),
+            guard parameters[joined: "realm"] != nil, parameters[joined: "nonce"] != nil,
+                let qualities = parameters[joined: "qop"]?.lowercased().split(separator: ","),
                 qualities.contains(where: { $0.trimmed == "auth" })
             else { return nil }
             switch algorithm {
@@ -50,19 +51,19 @@ struct ProxyChallenge: Equatable, Sendable {
     }
 
     /// Whether the proxy refuses only the age of the nonce.
-    var isStale: Bool { scheme == "digest" && parameters["stale"]?.lowercased() == "true" }
+    var isStale: Bool { scheme == "digest" && parameters[joined: "stale"]?.lowercased() == "true" }
 
-    private var algorithm: String { parameters["algorithm"]?.lowercased() ?? "md5" }
+    private var algorithm: String { parameters[joined: "algorithm"]?.lowercased() ?? "md5" }
 
-    /// Returns the value of Proxy-Authorization for CONNECT to a target (RFC 7617 §2, RFC 7616 §3.4); nil if the library
-    /// does not permit MD5.
+    /// Returns the value of Proxy-Authorization for CONNECT to a target (RFC 7617 §2, RFC 7616 §3.4); nil if the
+    /// library does not permit MD5.
     func answer(_ credentials: ProxyCredentials, target: String, nonce: [UInt8]) -> [UInt8]? {
         let colon = UInt8(ascii: ":")
         guard scheme == "digest" else {
             let pair = credentials.user + [colon] + credentials.password
             return Array("Basic \(Base64.encode(pair, .standard))".utf8)
         }
-        let (realm, serverNonce) = (parameters["realm"] ?? "", parameters["nonce"] ?? "")
+        let (realm, serverNonce) = (parameters[joined: "realm"] ?? "", parameters[joined: "nonce"] ?? "")
         let clientNonce = Self.hexadecimal(nonce)
         let secret = credentials.user + [colon] + realm.utf8 + [colon] + credentials.password
         guard let first = digest(secret), let second = digest(Array("CONNECT:\(target)".utf8)),
@@ -75,7 +76,7 @@ struct ProxyChallenge: Equatable, Sendable {
         answer += Self.escaped(Array(serverNonce.utf8))
         answer += "\", uri=\"\(target)\", response=\"\(response)\", qop=auth, nc=00000001".utf8
         answer += ", cnonce=\"\(clientNonce)\", algorithm=\(algorithm == "md5" ? "MD5" : "SHA-256")".utf8
-        if let opaque = parameters["opaque"] {
+        if let opaque = parameters[joined: "opaque"] {
             answer += ", opaque=\"".utf8
             answer += Self.escaped(Array(opaque.utf8))
             answer.append(UInt8(ascii: "\""))

@@ -1,8 +1,8 @@
 import MartletTransport
 import MartletWire
 
-/// The client's side of SOCKS 5 (RFC 1928), with a user name and a password (RFC 1929), by which the proxy connects to a
-/// server and resolves its name (C-129).
+/// The client's side of SOCKS 5 (RFC 1928), with a user name and a password (RFC 1929), by which the proxy connects to
+/// a server and resolves its name (C-129).
 ///
 /// | state | owns | ends |
 /// |---|---|---|

@@ -39,12 +39,14 @@ struct HTTPConnectHandshakeTests {
         if case .send(let bytes) = step { String(decoding: bytes, as: UTF8.self) } else { nil }
     }
 
-    @Test func `a start → a request with the host and the port, without credentials (C-128)`() throws {
+    // C-128
+    @Test func `a start → a request with the host and the port, without credentials`() throws {
         var handshake = try Self.handshake("http://ann:secret@proxy.example")
         let request = "CONNECT chat.example:443 HTTP/1.1\r\nHost: chat.example:443\r\n\r\n"
         #expect(String(decoding: handshake.start(), as: UTF8.self) == request)
     }
 
+    // C-128
     @Test(arguments: [
         Case("HTTP/1.1 200 OK\r\n\r\n", .connected(byteCount: 19)),
         Case("HTTP/1.0 200 Connection established\r\n\r\n", .connected(byteCount: 39)),
@@ -72,7 +74,7 @@ struct HTTPConnectHandshakeTests {
         Case("SSH-2.0-server\r\n\r\n", .failed(.invalidResponse)),
         Case("HTTP/1.1 200 OK\r\n", .incomplete),
     ])
-    func `an answer, cut at each byte → its result (C-128)`(_ each: Case) throws {
+    func `an answer, cut at each byte → its result`(_ each: Case) throws {
         for cut in 0...each.answer.count {
             var handshake = try Self.handshake()
             _ = handshake.start()
@@ -80,7 +82,8 @@ struct HTTPConnectHandshakeTests {
         }
     }
 
-    @Test func `a head or interim answers without end → a failure at the bound (C-128)`() throws {
+    // C-128
+    @Test func `a head or interim answers without end → a failure at the bound`() throws {
         for part in ["x", "HTTP/1.1 100 Continue\r\n\r\n", "\u{0}"] {
             var handshake = try Self.handshake()
             _ = handshake.start()
@@ -94,7 +97,8 @@ struct HTTPConnectHandshakeTests {
         }
     }
 
-    @Test func `a challenge of Basic with content, cut at each byte → a request with the credentials (C-128)`() throws {
+    // C-128
+    @Test func `a challenge of Basic with content, cut at each byte → a request with the credentials`() throws {
         let answer = Array(
             "HTTP/1.1 407 Sign in\r\nProxy-Authenticate: Basic realm=\"x\"\r\nContent-Length: 4\r\n\r\nabcd".utf8)
         for cut in 0...answer.count {
@@ -108,12 +112,13 @@ struct HTTPConnectHandshakeTests {
         }
     }
 
+    // C-128
     @Test(arguments: [
         "Connection: close\r\nContent-Length: 0", "Proxy-Connection: close\r\nContent-Length: 0", "X: y",
         "Transfer-Encoding: chunked", "Content-Length: 65537", "Content-Length: -1", "Content-Length: +1",
         "Content-Length: 1, 1",
     ])
-    func `a challenge that ends the connection or has no known end → a further connection (C-128)`(
+    func `a challenge that ends the connection or has no known end → a further connection`(
         fields: String
     ) throws {
         var handshake = try Self.handshake("http://ann:secret@proxy.example")
@@ -125,7 +130,8 @@ struct HTTPConnectHandshakeTests {
         #expect(handshake.receive(Array("HTTP/1.1 200 OK\r\n\r\n".utf8).rawBytes) == .connected(byteCount: 19))
     }
 
-    @Test func `an end of the connection → a failure, or a further connection within a challenge (C-128)`() throws {
+    // C-128
+    @Test func `an end of the connection → a failure, or a further connection within a challenge`() throws {
         var handshake = try Self.handshake("http://ann:secret@proxy.example")
         _ = handshake.start()
         #expect(handshake.ended() == .failed(.closed))
@@ -134,14 +140,16 @@ struct HTTPConnectHandshakeTests {
         #expect(handshake.ended() == .reconnect)
     }
 
-    @Test func `bytes behind a challenge → a failure, because nothing was asked (C-128)`() throws {
+    // C-128
+    @Test func `bytes behind a challenge → a failure, because nothing was asked`() throws {
         var handshake = try Self.handshake("http://ann:secret@proxy.example")
         _ = handshake.start()
         let answer = "HTTP/1.1 407 x\r\nProxy-Authenticate: Basic realm=x\r\nContent-Length: 1\r\n\r\n12"
         #expect(handshake.receive(Array(answer.utf8).rawBytes) == .failed(.invalidResponse))
     }
 
-    @Test func `a stale nonce → one further answer (C-128)`() throws {
+    // C-128
+    @Test func `a stale nonce → one further answer`() throws {
         var handshake = try Self.handshake("http://ann:secret@proxy.example")
         _ = handshake.start()
         func challenge(_ nonce: String, _ more: String = "") -> [UInt8] {

@@ -25,7 +25,8 @@ struct ProxyTransportTests {
         return (lower, transport, handler, String(decoding: lower.take(), as: UTF8.self))
     }
 
-    @Test func `an answer with bytes behind it → the stream begins, and they belong to it (C-128)`() async throws {
+    // C-128
+    @Test func `an answer with bytes behind it → the stream begins, and they belong to it`() async throws {
         try await onLoop { loop in
             let stream = Self.begun(on: loop)
             #expect(stream.sent == "CONNECT chat.example:7227 HTTP/1.1\r\nHost: chat.example:7227\r\n\r\n")
@@ -43,7 +44,8 @@ struct ProxyTransportTests {
         }
     }
 
-    @Test func `a refusal → the end with a typed error, and no later input (C-128)`() async throws {
+    // C-128
+    @Test func `a refusal → the end with a typed error, and no later input`() async throws {
         try await onLoop { loop in
             let stream = Self.begun(on: loop)
             stream.lower.give(Array("HTTP/1.1 403 no\r\n\r\n".utf8))
@@ -55,7 +57,8 @@ struct ProxyTransportTests {
         }
     }
 
-    @Test func `an end or a reset in place of an answer → the proxy ended the connection (C-128, C-129)`() async throws {
+    // C-128, C-129
+    @Test func `an end or a reset in place of an answer → the proxy ended the connection`() async throws {
         try await onLoop { loop in
             for proxy in ["http://p", "socks5://p"] {
                 let ended = Self.begun(proxy, on: loop)
@@ -69,7 +72,8 @@ struct ProxyTransportTests {
         }
     }
 
-    @Test func `a challenge that ends the connection → the exchange continues on a further one (C-128)`() async throws {
+    // C-128
+    @Test func `a challenge that ends the connection → the exchange continues on a further one`() async throws {
         try await onLoop { loop in
             let first = Self.begun("http://ann:secret@p", on: loop)
             first.lower.give(Array("HTTP/1.1 407 x\r\nProxy-Authenticate: Basic realm=x\r\n\r\n".utf8))

@@ -25,7 +25,8 @@ struct SOCKS5HandshakeTests {
         return steps
     }
 
-    @Test func `no authentication → a request with the name, and the stream behind the reply (C-129)`() throws {
+    // C-129
+    @Test func `no authentication → a request with the name, and the stream behind the reply`() throws {
         let replies: [[UInt8]] = [
             [5, 0, 0, 1, 1, 2, 3, 4, 9, 9], [5, 0, 0, 3, 2, 0x61, 0x62, 9, 9], [5, 0, 0, 3, 0, 9, 9],
             [5, 0, 0, 4] + [UInt8](repeating: 0, count: 18),
@@ -40,7 +41,8 @@ struct SOCKS5HandshakeTests {
         }
     }
 
-    @Test func `numeric addresses → their bytes in the request (C-129)`() throws {
+    // C-129
+    @Test func `numeric addresses → their bytes in the request`() throws {
         for (text, address) in [
             ("martlets://192.0.2.1:443", [1, 192, 0, 2, 1] as [UInt8]),
             ("martlets://[2001:db8::1]:443", [4, 0x20, 1, 0x0D, 0xB8] + [UInt8](repeating: 0, count: 11) + [1]),
@@ -50,7 +52,8 @@ struct SOCKS5HandshakeTests {
         }
     }
 
-    @Test func `a user name and a password → they are sent when the proxy asks for them (C-129)`() throws {
+    // C-129
+    @Test func `a user name and a password → they are sent when the proxy asks for them`() throws {
         var handshake = try Self.handshake("socks5://ann:secret@p")
         #expect(handshake.start() == [5, 2, 0, 2])
         let password: [UInt8] = [1, 3] + "ann".utf8 + [6] + "secret".utf8
@@ -62,14 +65,16 @@ struct SOCKS5HandshakeTests {
         #expect(Self.steps([5, 0], by: &anonymous) == [.send(Self.request)])
     }
 
-    @Test func `no acceptable method → credentials are required, or not accepted (C-129)`() throws {
+    // C-129
+    @Test func `no acceptable method → credentials are required, or not accepted`() throws {
         var anonymous = try Self.handshake()
         #expect(Self.steps([5, 0xFF], by: &anonymous) == [.failed(.authenticationRequired)])
         var known = try Self.handshake("socks5://ann:secret@p")
         #expect(Self.steps([5, 0xFF], by: &known) == [.failed(.authenticationFailed)])
     }
 
-    @Test func `each number of a reply → its typed failure (C-129)`() throws {
+    // C-129
+    @Test func `each number of a reply → its typed failure`() throws {
         let named: [SOCKSReply] = [
             .generalFailure, .notAllowed, .networkUnreachable, .hostUnreachable, .connectionRefused, .expired,
             .commandNotSupported, .addressTypeNotSupported,
@@ -82,18 +87,22 @@ struct SOCKS5HandshakeTests {
         }
     }
 
+    // C-129
     @Test(arguments: [
         [4], [0], [5, 1], [5, 2], [5, 0, 4], [5, 0, 5, 0, 1], [5, 0, 5, 0, 0, 2, 0], [5, 0, 5, 0, 0, 0, 0],
         Array("HTTP/1.1 400 Bad Request\r\n".utf8),
     ])
-    func `another version, an unoffered method, a reserved byte, another kind of address → a failure (C-129)`(
+    func `another version, an unoffered method, a reserved byte, another kind of address → a failure`(
         bytes: [UInt8]
     ) throws {
         var handshake = try Self.handshake()
-        #expect(Self.steps(bytes, by: &handshake).first { if case .send = $0 { false } else { true } } == .failed(.invalidSOCKS))
+        #expect(
+            Self.steps(bytes, by: &handshake).first { if case .send = $0 { false } else { true } }
+                == .failed(.invalidSOCKS))
     }
 
-    @Test func `bytes before they are due, and the end of the connection → failures (C-129)`() throws {
+    // C-129
+    @Test func `bytes before they are due, and the end of the connection → failures`() throws {
         var handshake = try Self.handshake()
         #expect(handshake.receive(([5, 0, 5] as [UInt8]).rawBytes) == .failed(.invalidSOCKS))
         #expect(try Self.handshake().ended() == .failed(.closed))

@@ -67,7 +67,9 @@ package final class RecordingHandler: TransportHandler {
     package init() {}
 
     package func transportDidConnect(_ transport: any Transport) { connectCount += 1 }
-    package func transport(_ transport: any Transport, didReceive bytes: RawSpan) { received += [UInt8](copying: bytes) }
+    package func transport(_ transport: any Transport, didReceive bytes: RawSpan) {
+        received += [UInt8](copying: bytes)
+    }
     package func transportDidReceiveEndOfStream(_ transport: any Transport) { endCount += 1 }
     package func transport(_ transport: any Transport, didClose reason: CloseReason) { self.reason = reason }
 

@@ -16,12 +16,12 @@ package struct RouteFailures: Error {
 
     mutating func add(_ error: TransportError, of index: Int) { entries.append(Entry(index: index, error: error)) }
 
-    /// The interception of the connections by a captive portal, with the host of its page if an answer has named it; nil
-    /// if the failures do not show one (C-130).
+    /// The interception of the connections by a captive portal, with the host of its page if an answer has named it;
+    /// nil if the failures do not show one (C-130).
     ///
     /// A redirect of HTTP in place of the answer of a proxy, or to the request for a WebSocket without TLS, is one. So
-    /// is an answer without TLS on one route, if every route that reached a peer met no TLS or a certificate that is not
-    /// valid, on two routes at least.
+    /// is an answer without TLS on one route, if every route that reached a peer met no TLS or a certificate that is
+    /// not valid, on two routes at least.
     package var captivePortal: CaptivePortal? {
         var (reachedCount, strangerCount, hasPlainAnswer) = (0, 0, false)
         for entry in entries {

@@ -38,8 +38,8 @@ package struct RoutePlan: Sendable {
         if !direct.isEmpty { append(direct, nil, usesWebSocket) }
     }
 
-    /// Adds the route to endpoints, and that to their WebSockets. Only an address with TLS and the default port has one:
-    /// another port chooses one of several servers of the host, which may not be that on port 443.
+    /// Adds the route to endpoints, and that to their WebSockets. Only an address with TLS and the default port has
+    /// one: another port chooses one of several servers of the host, which may not be that on port 443.
     private mutating func append(_ endpoints: [Endpoint], _ proxy: SelectedProxy?, _ usesWebSocket: Bool) {
         candidates.append(Candidate(endpoints: endpoints, proxy: proxy, isWebSocket: false))
         guard usesWebSocket else { return }

@@ -27,11 +27,11 @@ enum DoctorCommand {
             """,
             """
             The checks are: address; route, whether the connection is direct, through a proxy, or by a WebSocket on \
-            port 443, and why, if there is a choice or a proxy; without them name, its addresses; connect, to each of them; tls and certificate; welcome, the \
-            answer to the account, with the features and limits in effect; ping, five round trips; clock, the \
-            difference between the clocks of the relay and of this machine; resumption of the TLS session by a second \
-            connection. The checks publish nothing and enter no room. All checks together take at most thirteen times \
-            --timeout.
+            port 443, and why, if there is a choice; for a direct connection name, its addresses, and connect, to \
+            each of them; tls and certificate; welcome, the answer to the account, with the features and limits in \
+            effect; ping, five round trips; clock, the difference between the clocks of the relay and of this \
+            machine; resumption of the TLS session by a second connection. The checks publish nothing and enter no \
+            room. All checks together take at most twelve times --timeout.
             """,
             """
             If ADDRESS is the URI of a database, postgres://USER@HOST/NAME, the only check is database: whether it is \

@@ -150,7 +150,7 @@ extension DoctorExplanation {
     }
 
     private static let adviceOfProxy =
-        "check the address of the proxy with its user name and password, in --proxy or the variable HTTPS_PROXY or ALL_PROXY"
+        "check the address of the proxy with its user name and password, in --proxy or in HTTPS_PROXY or ALL_PROXY"
 
     /// Explains the failures of all routes.
     init(_ failures: RouteFailures) {

@@ -29,7 +29,9 @@ struct DoctorRun: Sendable {
             switch report.step {
             case .route:
                 let result = await chooseRoute()
-                if case .success(let index)? = result, let plan, !plan.route(index).isDirect { route = plan.only(index) }
+                if case .success(let index)? = result, let plan, !plan.route(index).isDirect {
+                    route = plan.only(index)
+                }
                 lines = report.routed(result, plan)
             case .resolve(let endpoint):
                 let start = EventLoop.clock

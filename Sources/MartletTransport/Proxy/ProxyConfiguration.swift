@@ -92,8 +92,8 @@ package struct ProxySelector: Sendable {
 }
 
 /// The hosts that are reached without a proxy, in the form of the variable NO_PROXY (C-126): `*` for all, or names,
-/// which include the names below them, addresses, and networks such as 10.0.0.0/8, each with an optional port, separated
-/// by commas or blanks.
+/// which include the names below them, addresses, and networks such as 10.0.0.0/8, each with an optional port,
+/// separated by commas or blanks.
 package struct ProxyExclusions: Sendable {
     /// The maximum number of entries. Further ones are ignored.
     package static let maxEntryCount = 1_024
@@ -116,7 +116,7 @@ package struct ProxyExclusions: Sendable {
         if text == "*" { return (.all, nil) }
         if let network = IPNetwork(String(text)) { return (.network(network), nil) }
         var (host, port) = (text, UInt16?.none)
-        if let colon = text.lastIndex(of: ":") {
+        if let colon = text.lastIndex(of: ":"), !text.hasSuffix("]") {
             guard let number = decimalPort(text[text.index(after: colon)...]) else { return nil }
             (host, port) = (text[..<colon], number)
         }

@@ -9,7 +9,8 @@ struct RouteMemoryTests {
 
     private static func network(_ number: Int) -> NetworkID { NetworkID(rawValue: UInt64(number)) }
 
-    @Test func `the latest route of a network → it is remembered there until it is forgotten (C-127)`() {
+    // C-127
+    @Test func `the latest route of a network → it is remembered there until it is forgotten`() {
         var memory = RouteMemory()
         memory.remember(Self.proxy, on: Self.network(1))
         memory.remember(Self.webSocket, on: Self.network(1))
@@ -19,7 +20,8 @@ struct RouteMemoryTests {
         #expect(memory.route(on: Self.network(1)) == nil)
     }
 
-    @Test func `more networks than the bound → the one used least recently is forgotten (C-127)`() {
+    // C-127
+    @Test func `more networks than the bound → the one used least recently is forgotten`() {
         var memory = RouteMemory()
         for number in 1...RouteMemory.maxNetworkCount { memory.remember(Self.proxy, on: Self.network(number)) }
         memory.remember(Self.webSocket, on: Self.network(1))

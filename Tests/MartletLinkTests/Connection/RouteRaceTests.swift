@@ -29,7 +29,8 @@ struct RouteRaceTests {
         }
     }
 
-    @Test func `a first route that is connected within the delay → no other one starts (C-127)`() {
+    // C-127
+    @Test func `a first route that is connected within the delay → no other one starts`() {
         var script = Script(nil, .seconds(5))
         #expect(script.outputs() == [.start(0), .wait(until: .zero + RouteRace.delay)])
         script.now = Instant.zero + (RouteRace.delay - .milliseconds(1))
@@ -37,7 +38,8 @@ struct RouteRaceTests {
         #expect(script.outputs() == [.finish(0), .wait(until: nil)])
     }
 
-    @Test func `a silent first route → the others start after the delay, and the first to answer wins (C-127)`() {
+    // C-127
+    @Test func `a silent first route → the others start after the delay, and the first to answer wins`() {
         var script = Script(nil, .seconds(5), nil)
         _ = script.outputs()
         #expect(script.outputs(at: .milliseconds(750)) == [.start(1), .wait(until: .zero + .milliseconds(1500))])
@@ -49,7 +51,8 @@ struct RouteRaceTests {
         #expect(script.outputs() == [.wait(until: nil)])
     }
 
-    @Test func `a failure → the next route starts at once, and the last one ends the race (C-127)`() {
+    // C-127
+    @Test func `a failure → the next route starts at once, and the last one ends the race`() {
         var script = Script(nil, nil)
         _ = script.outputs()
         script.race.failed(0)
@@ -58,14 +61,16 @@ struct RouteRaceTests {
         #expect(script.outputs() == [.finish(nil), .wait(until: nil)])
     }
 
-    @Test func `a failure that is not one of the network → no other route (C-127)`() {
+    // C-127
+    @Test func `a failure that is not one of the network → no other route`() {
         var script = Script(nil, nil)
         _ = script.outputs()
         script.race.failed(0, endsRace: true)
         #expect(script.outputs() == [.finish(nil), .wait(until: nil)])
     }
 
-    @Test func `a route beyond its own time, and the deadline → they end as timed out (C-127)`() {
+    // C-127
+    @Test func `a route beyond its own time, and the deadline → they end as timed out`() {
         var script = Script(.seconds(5), nil)
         _ = script.outputs()
         _ = script.outputs(at: .milliseconds(750))

@@ -18,15 +18,17 @@ struct RouteFailuresTests {
         return failures
     }
 
-    @Test func `a redirect in place of the answer of a proxy → a captive portal, with its host (C-130)`() throws {
+    // C-130
+    @Test func `a redirect in place of the answer of a proxy → a captive portal, with its host`() throws {
         let failures = try Self.failures(proxy: "http://p", Self.portal, .timedOut, .refused, .refused)
         #expect(failures.captivePortal == CaptivePortal(host: "login.example"))
         #expect(failures.failure == .captivePortal)
         #expect(failures.detail.hasSuffix("sign in at login.example"))
     }
 
+    // C-130
     @Test(arguments: [302, 307, 511] as [UInt16])
-    func `a redirect of a request for a WebSocket without TLS → a captive portal (C-130)`(status: UInt16) throws {
+    func `a redirect of a request for a WebSocket without TLS → a captive portal`(status: UInt16) throws {
         let error = TransportError.webSocket(.refused(status: status))
         #expect(try Self.failures(to: "ws://chat.example", error).failure == .captivePortal)
         #expect(try Self.failures(to: "ws://chat.example", error).detail.hasSuffix("sign in with a browser"))
@@ -34,15 +36,19 @@ struct RouteFailuresTests {
         #expect(try Self.failures(to: "wss://chat.example", error).captivePortal == nil)
     }
 
-    @Test func `an answer without TLS, and another one or a strange certificate → a captive portal (C-130)`() throws {
+    // C-130
+    @Test func `two answers without TLS, or one and a strange certificate → a captive portal`() throws {
         #expect(try Self.failures(.tls(.notTLS), Self.stranger).failure == .captivePortal)
         #expect(try Self.failures(.tls(.notTLS), .tls(.notTLS)).failure == .captivePortal)
         #expect(
-            try Self.failures(proxy: "http://p", .proxy(.closed), .tls(.notTLS), .timedOut, .tls(.selfSigned(subject: "")))
-                .failure == .captivePortal)
+            try Self.failures(
+                proxy: "http://p", .proxy(.closed), .tls(.notTLS), .timedOut, .tls(.selfSigned(subject: ""))
+            )
+            .failure == .captivePortal)
     }
 
-    @Test func `other failures of TLS, and one alone → no captive portal (C-130)`() throws {
+    // C-130
+    @Test func `other failures of TLS, and one alone → no captive portal`() throws {
         #expect(try Self.failures(.tls(.notTLS), .refused).captivePortal == nil)
         #expect(try Self.failures(Self.stranger, Self.stranger).captivePortal == nil)
         #expect(try Self.failures(.tls(.notTLS), .tls(.alert("x"))).captivePortal == nil)
@@ -51,7 +57,8 @@ struct RouteFailuresTests {
         #expect(try Self.failures().failure == .unreachable)
     }
 
-    @Test func `the failure of the attempt → that of the first route of the plan (C-127)`() throws {
+    // C-127
+    @Test func `the failure of the attempt → that of the first route of the plan`() throws {
         #expect(try Self.failures(.timedOut, Self.stranger).failure == .unreachable)
         #expect(try Self.failures(Self.stranger, .refused).failure == .tlsFailure)
         #expect(try Self.failures(proxy: "http://p", .proxy(.authenticationFailed), .refused).failure == .proxyFailure)
@@ -59,7 +66,9 @@ struct RouteFailuresTests {
         #expect(try Self.failures(proxy: "http://p", Self.stranger).failure == .tlsFailure)
     }
 
-    @Test func `the details → the names of the routes, and addresses of the proxy without the scheme of a server`() throws {
+    @Test func `the details → the names of the routes, and addresses of the proxy without the scheme of a server`()
+        throws
+    {
         let address = SocketAddress(IPAddress(v4: 0xC000_0201), port: 3128)
         let failure = ConnectFailure(
             endpoint: try Endpoint(parsing: "martlet://p:3128"), address: address, error: .refused)

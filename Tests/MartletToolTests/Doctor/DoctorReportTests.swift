@@ -47,7 +47,8 @@ import Testing
             usesWebSocket: true)
     }
 
-    @Test func `a direct route, and one through a proxy → the name, the connection (C-127)`() throws {
+    // C-127
+    @Test func `a direct route, and one through a proxy → the name, the connection`() throws {
         var direct = report("chat.example.com").report
         direct.chooseRoute()
         #expect(direct.step == .route)
@@ -66,7 +67,8 @@ import Testing
         #expect(silent.routed(nil, try Self.plan()).first?.mark == .fail && silent.step == .end(.unavailable))
     }
 
-    @Test func `an invalid variable → a failure with its name and without its value (C-126)`() {
+    // C-126
+    @Test func `an invalid variable → a failure with its name and without its value`() {
         var report = report("chat.example.com").report
         let faults = ProxySelector(.automatic) { $0 == "ALL_PROXY" ? "https://u:secret@p" : nil }.faults
         let line = faults.first.map { report.refuse($0) }

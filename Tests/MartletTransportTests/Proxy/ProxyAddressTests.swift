@@ -4,13 +4,14 @@ import Testing
 
 @Suite("The address of a proxy")
 struct ProxyAddressTests {
+    // C-126
     @Test(arguments: [
         ("http://proxy.example:3128", "http://proxy.example:3128"), ("proxy.example", "http://proxy.example:1080"),
         ("http://proxy.example/", "http://proxy.example:1080"), ("HTTP://[2001:db8::1]", "http://[2001:db8::1]:1080"),
         ("socks5://127.0.0.1:9050", "socks5h://127.0.0.1:9050"), ("socks5h://[::1]:9050", "socks5h://[::1]:9050"),
         ("http://ann:secret@Proxy.example:8080", "http://proxy.example:8080"),
     ])
-    func `the forms of curl → the address, which its description states without a password (C-126)`(
+    func `the forms of curl → the address, which its description states without a password`(
         text: String, description: String
     ) throws {
         #expect("\(try ProxyAddress(text))" == description)
@@ -28,6 +29,7 @@ struct ProxyAddressTests {
         #expect(dumped.split(separator: "99, 114", omittingEmptySubsequences: false).count == 1)
     }
 
+    // C-126
     @Test(arguments: [
         ("", ProxyAddressError.empty), ("http://", .empty), ("http://u:p@", .empty),
         ("https://proxy.example", .unsupportedScheme), ("socks4://proxy.example", .unsupportedScheme),
@@ -37,11 +39,12 @@ struct ProxyAddressTests {
         ("http://u%3ax:p@proxy.example", .invalidCredentials), ("http://:p@proxy.example", .invalidCredentials),
         ("http://u%:p@proxy.example", .invalidCredentials),
     ])
-    func `an invalid address → a typed error without a part of it (C-126)`(text: String, error: ProxyAddressError) {
+    func `an invalid address → a typed error without a part of it`(text: String, error: ProxyAddressError) {
         #expect(throws: error) { try ProxyAddress(text) }
     }
 
-    @Test func `a user name or a password above 255 bytes → an error (C-126)`() throws {
+    // C-126
+    @Test func `a user name or a password above 255 bytes → an error`() throws {
         let longest = String(repeating: "x", count: ProxyCredentials.maxByteCount)
         #expect(try ProxyAddress("http://\(longest):\(longest)@proxy.example").credentials?.user.count == 255)
         #expect(throws: ProxyAddressError.invalidCredentials) { try ProxyAddress("http://\(longest)x@proxy.example") }

@@ -14,7 +14,8 @@ struct ProxyConfigurationTests {
         selector(variables).proxy(for: try endpoint(text))?.source
     }
 
-    @Test func `variables of the environment → the proxy of curl's order (C-126)`() throws {
+    // C-126
+    @Test func `variables of the environment → the proxy of curl's order`() throws {
         let all = ["https_proxy": "a", "HTTPS_PROXY": "b", "all_proxy": "c", "ALL_PROXY": "d"]
         #expect(try Self.source(all, "martlets://chat.example") == .variable("https_proxy"))
         #expect(try Self.source(all, "wss://chat.example") == .variable("https_proxy"))
@@ -27,7 +28,8 @@ struct ProxyConfigurationTests {
         #expect(try Self.source([:], "chat.example") == nil)
     }
 
-    @Test func `an invalid variable → no proxy, and the name of the variable without its value (C-126)`() throws {
+    // C-126
+    @Test func `an invalid variable → no proxy, and the name of the variable without its value`() throws {
         let selector = Self.selector(["HTTPS_PROXY": "https://u:secret@proxy.example"])
         #expect(try selector.proxy(for: Self.endpoint("chat.example")) == nil)
         #expect(
@@ -35,7 +37,8 @@ struct ProxyConfigurationTests {
                 == ["HTTPS_PROXY: the scheme of the proxy is none of http, socks5 and socks5h"])
     }
 
-    @Test func `a loopback address → no proxy, also with one of the configuration (C-126)`() throws {
+    // C-126
+    @Test func `a loopback address → no proxy, also with one of the configuration`() throws {
         let proxy = try ProxyAddress("http://proxy.example")
         let selector = ProxySelector(.proxy(proxy)) { _ in nil }
         for text in ["martlets://localhost", "martlets://127.0.0.7", "martlets://[::1]"] {
@@ -45,12 +48,14 @@ struct ProxyConfigurationTests {
         #expect(try ProxySelector(.none) { _ in "http://p" }.proxy(for: Self.endpoint("chat.example")) == nil)
     }
 
-    @Test func `an HTTP proxy of the environment → not exclusive; one of SOCKS is (C-127)`() throws {
+    // C-127
+    @Test func `an HTTP proxy of the environment → not exclusive; one of SOCKS is`() throws {
         let chat = try Self.endpoint("chat.example")
         #expect(Self.selector(["HTTPS_PROXY": "http://p"]).proxy(for: chat)?.isExclusive == false)
         #expect(Self.selector(["ALL_PROXY": "socks5h://p"]).proxy(for: chat)?.isExclusive == true)
     }
 
+    // C-126
     @Test(arguments: [
         ("*", "chat.example", true), ("chat.example", "chat.example", true), ("CHAT.example", "chat.Example", true),
         ("example", "chat.example", true), (".example", "chat.example", true), ("*.example", "chat.example", true),
@@ -65,7 +70,7 @@ struct ProxyConfigurationTests {
         ("[2001:db8::1]:1", "martlets://[2001:db8::1]", false), ("chat.example:x", "chat.example", false),
         ("", "chat.example", false), (",, ,", "chat.example", false), (".", "chat.example", false),
     ])
-    func `names, addresses, networks and ports in NO_PROXY → the hosts that they contain (C-126)`(
+    func `names, addresses, networks and ports in NO_PROXY → the hosts that they contain`(
         list: String, address: String, isExcluded: Bool
     ) throws {
         let selector = Self.selector(["HTTPS_PROXY": "http://p", "NO_PROXY": list])
