@@ -232,7 +232,7 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
         options.usesMultipath = configuration.usesMultipath
         options.tls = configuration.tlsOptions
         let secure: RouteAttempt.Secure = { [weak self] lower, endpoint throws(TLSError) in
-            guard let self else { return lower }
+            guard let self else { throw .protocolError("the client has ended") }
             return try self.secured(lower, to: endpoint)
         }
         let race = RouteAttempt(plan, on: loop, options: options, secure: secure) { [weak self] result in

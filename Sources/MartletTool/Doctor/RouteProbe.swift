@@ -35,7 +35,7 @@ final class RouteProbe: @unchecked Sendable {  // The loop accesses all state.
         var options = RouteAttempt.Options()
         options.timeout = timeout
         let secure: RouteAttempt.Secure = { lower, endpoint throws(TLSError) in
-            guard let tls else { return lower }
+            guard let tls else { throw .protocolError("the address has no TLS") }
             return try tls.transport(over: lower, to: endpoint)
         }
         // Both closures end with the attempt.
