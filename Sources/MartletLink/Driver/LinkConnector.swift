@@ -225,7 +225,11 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
         var plan = RoutePlan(
             to: endpoints, proxies: proxies, turn: Int(id.rawValue),
             usesWebSocket: configuration.permitsWebSocket && loop.host == nil)
-        if let route { plan.keep(route) } else { plan.prefer(memory.route(on: network)) }
+        if let route {
+            plan.keep(route)
+        } else {
+            plan.prefer(memory.route(on: network), believesRefusals: memory.believesRefusals(on: network))
+        }
         var options = RouteAttempt.Options()
         options.timeout = configuration.deadlines.connecting
         options.repeatDelay = repeatDelay
@@ -341,8 +345,7 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
             connected(id, transport)
         case .failure(let failures):
             let failure = failures.failure
-            // A relay that does not listen says nothing about the network.
-            if failure != .notListening { memory.forget(network) }
+            if failure == .notListening { memory.noteRefusal(on: network) }
             let isTimeout = failures.entries.count == 1 && failures.entries[0].error == .timedOut
             let detail = isTimeout ? "no connection within \(configuration.deadlines.connecting)" : failures.detail
             connectFailed(id, failure, detail)

@@ -187,9 +187,7 @@ package final class RouteAttempt: @unchecked Sendable {  // All state is accesse
 
     private func failed(_ index: Int, _ error: TransportError) {
         failures.add(error, of: index)
-        // A host that answers without a server is reached by the route, so no other one is better (C-94).
-        let endsRace = plan.isRemembered(index) && plan.candidates[index].proxy == nil && error.isRefusal
-        race.failed(index, endsRace: endsRace)
+        race.failed(index, endsRace: plan.endsRace(error, on: index))
     }
 
     fileprivate func established(_ index: Int, _ transport: any Transport) {

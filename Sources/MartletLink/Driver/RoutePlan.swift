@@ -18,6 +18,7 @@ package struct RoutePlan: Sendable {
 
     package private(set) var candidates: [Candidate] = []
     private var remembered: RouteMemory.Key?
+    private var believesRefusals = false
 
     /// - Parameters:
     ///   - endpoints: The addresses of the server.
@@ -62,9 +63,11 @@ package struct RoutePlan: Sendable {
     package var hasChoice: Bool { candidates.count > 1 || candidates.contains { $0.proxy != nil } }
 
     /// Moves the route that has worked before to the front.
-    mutating func prefer(_ key: RouteMemory.Key?) {
+    ///
+    /// - Parameter believesRefusals: Whether the refusal of a direct connection ends the attempt.
+    mutating func prefer(_ key: RouteMemory.Key?, believesRefusals: Bool = false) {
         guard let key, let index = candidates.firstIndex(where: { $0.key == key }) else { return }
-        remembered = key
+        (remembered, self.believesRefusals) = (key, believesRefusals)
         candidates.insert(candidates.remove(at: index), at: 0)
     }
 
@@ -84,10 +87,17 @@ package struct RoutePlan: Sendable {
     /// Whether the route has worked on this network before.
     func isRemembered(_ index: Int) -> Bool { candidates[index].key == remembered }
 
-    /// The race between the routes.
+    /// Whether an error of a route ends the race. A host that answers without a server is reached, so no other route is
+    /// better (C-94).
+    func endsRace(_ error: TransportError, on index: Int) -> Bool {
+        believesRefusals && isRemembered(index) && candidates[index].proxy == nil && error.isRefusal
+    }
+
+    /// The race between the routes. Where one is remembered, the others are guesses, as a WebSocket is otherwise.
     func race(deadline: Instant) -> RouteRace {
         let timeouts = candidates.indices.map { index in
-            candidates[index].isWebSocket && !isRemembered(index) ? RouteRace.guessTimeout : nil
+            let isGuess = remembered == nil ? candidates[index].isWebSocket : !isRemembered(index)
+            return isGuess && candidates.count > 1 ? RouteRace.guessTimeout : nil
         }
         return RouteRace(timeouts: timeouts, deadline: candidates.count > 1 ? deadline : nil)
     }

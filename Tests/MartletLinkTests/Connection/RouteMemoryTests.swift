@@ -10,14 +10,28 @@ struct RouteMemoryTests {
     private static func network(_ number: Int) -> NetworkID { NetworkID(rawValue: UInt64(number)) }
 
     // C-127
-    @Test func `the latest route of a network → it is remembered there until it is forgotten`() {
+    @Test func `the latest route of a network → it is remembered there`() {
         var memory = RouteMemory()
         memory.remember(Self.proxy, on: Self.network(1))
         memory.remember(Self.webSocket, on: Self.network(1))
         #expect(memory.route(on: Self.network(1)) == Self.webSocket)
         #expect(memory.route(on: Self.network(2)) == nil)
-        memory.forget(Self.network(1))
-        #expect(memory.route(on: Self.network(1)) == nil)
+    }
+
+    // C-127, C-94
+    @Test func `refusals after a route has worked → they are believed up to the bound, and again after a success`() {
+        var memory = RouteMemory()
+        memory.noteRefusal(on: Self.network(1))
+        #expect(!memory.believesRefusals(on: Self.network(1)))
+        memory.remember(Self.webSocket, on: Self.network(1))
+        for _ in 0..<RouteMemory.maxRefusalCount {
+            #expect(memory.believesRefusals(on: Self.network(1)))
+            memory.noteRefusal(on: Self.network(1))
+        }
+        #expect(!memory.believesRefusals(on: Self.network(1)))
+        #expect(memory.route(on: Self.network(1)) == Self.webSocket)
+        memory.remember(Self.webSocket, on: Self.network(1))
+        #expect(memory.believesRefusals(on: Self.network(1)))
     }
 
     // C-127

@@ -80,6 +80,22 @@ struct RoutePlanTests {
         }
     }
 
+    // C-94, C-127
+    @Test func `a refusal on a remembered direct route → the end of the race; others continue`() throws {
+        let direct = RouteMemory.Key(usesProxy: false, isWebSocket: false)
+        var plan = try Self.plan("martlets://chat.example")
+        #expect(!plan.endsRace(.refused, on: 0))
+        plan.prefer(direct, believesRefusals: true)
+        #expect(plan.endsRace(.refused, on: 0) && !plan.endsRace(.timedOut, on: 0) && !plan.endsRace(.refused, on: 1))
+        plan.prefer(direct)
+        #expect(!plan.endsRace(.refused, on: 0))
+        let deadline = Instant.zero + .seconds(9)
+        let fresh = try Self.plan("martlets://chat.example", variables: Self.http)
+        #expect(
+            fresh.race(deadline: deadline)
+                == RouteRace(timeouts: [nil, .seconds(5), nil, .seconds(5)], deadline: deadline))
+    }
+
     // C-127
     @Test func `a remembered route → it is first, without a limit of its own, and the reason`() throws {
         var plan = try Self.plan("martlets://chat.example", variables: Self.http)
@@ -96,7 +112,9 @@ struct RoutePlanTests {
         #expect(plan.route(0).description == "WebSocket on port 443 (remembered on this network)")
         #expect(plan.candidates.count == 4)
         let deadline = Instant.zero + .seconds(9)
-        #expect(plan.race(deadline: deadline) == RouteRace(timeouts: [nil, nil, .seconds(5), nil], deadline: deadline))
+        #expect(
+            plan.race(deadline: deadline)
+                == RouteRace(timeouts: [nil, .seconds(5), .seconds(5), .seconds(5)], deadline: deadline))
         plan.prefer(nil)
         plan.keep(RouteMemory.Key(usesProxy: false, isWebSocket: false))
         #expect(Self.routes(plan) == ["martlets://chat.example:7227"])
