@@ -56,6 +56,7 @@ let package = Package(
         .library(name: "MartletMetrics", targets: ["MartletMetrics"]),
         .library(name: "MartletHTTP", targets: ["MartletHTTP"]),
         .library(name: "MartletWebSocket", targets: ["MartletWebSocket"]),
+        .library(name: "MartletProxy", targets: ["MartletProxy"]),
         .library(name: "MartletToolSupport", targets: ["MartletToolSupport"]),
         .library(name: "MartletTestSupport", targets: ["MartletTestSupport"]),
         .library(name: "MartletToolTestSupport", targets: ["MartletToolTestSupport"]),
@@ -90,9 +91,16 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
+            name: "MartletProxy",
+            dependencies: [
+                "MartletWire", "MartletTransport", "MartletHTTP", "MartletAuthentication", "CMartletCrypto",
+            ],
+            swiftSettings: settings),
+        .target(
             name: "MartletLink",
             dependencies: [
-                "MartletWire", "MartletMetrics", "MartletTransport", "MartletWebSocket", "MartletAuthentication",
+                "MartletWire", "MartletMetrics", "MartletTransport", "MartletWebSocket", "MartletProxy",
+                "MartletAuthentication",
             ],
             swiftSettings: settings),
         .target(
@@ -193,7 +201,12 @@ let package = Package(
             name: "MartletWebSocketTests",
             dependencies: [
                 "MartletWebSocket", "MartletHTTP", "MartletTransport", "MartletWire", "MartletTestSupport",
+                "MartletToolTestSupport",
             ], swiftSettings: settings),
+        .testTarget(
+            name: "MartletProxyTests",
+            dependencies: ["MartletProxy", "MartletTransport", "MartletWire", "MartletToolTestSupport"],
+            swiftSettings: settings),
         .testTarget(
             name: "MartletLinkTests",
             dependencies: ["MartletLink", "MartletMetrics", "MartletTransport", "MartletTestSupport"],

@@ -30,6 +30,7 @@ let package = Package(
                 .product(name: "MartletAuthentication", package: "martlet"),
                 .product(name: "MartletHTTP", package: "martlet"),
                 .product(name: "MartletWebSocket", package: "martlet"),
+                .product(name: "MartletProxy", package: "martlet"),
                 .product(name: "MartletRelay", package: "martlet"),
                 .product(name: "MartletTelemetry", package: "martlet"),
                 .product(name: "MartletTestKit", package: "martlet"),

@@ -172,3 +172,5 @@ int64_t martlet_file_read(const char *path, void *buffer, size_t count) {
     close(descriptor);
     return result < 0 ? result : (int64_t)used;
 }
+
+const char *martlet_environment(const char *name) { return getenv(name); }

@@ -1,5 +1,6 @@
 // Types of other modules that the public API uses. An application imports Martlet only.
 @_exported public import enum MartletLink.ConnectionFailure
+@_exported public import struct MartletLink.ConnectionRoute
 @_exported public import enum MartletLink.HeartbeatStrategy
 @_exported public import enum MartletLink.LinkQuality
 @_exported public import enum MartletLink.PathKind
@@ -11,6 +12,9 @@
 @_exported public import struct MartletMetrics.Metric
 @_exported public import struct MartletMetrics.MetricsSnapshot
 @_exported public import class MartletTransport.EventLoop
+@_exported public import struct MartletTransport.ProxyAddress
+@_exported public import enum MartletTransport.ProxyAddressError
+@_exported public import enum MartletTransport.ProxyConfiguration
 @_exported public import struct MartletTransport.TLSClientOptions
 @_exported public import enum MartletTransport.TLSError
 @_exported public import struct MartletTransport.TLSIdentity

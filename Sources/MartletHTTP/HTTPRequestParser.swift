@@ -131,17 +131,25 @@ package struct HTTPRequestParser: Sendable {
 /// The status line and the fields of a response (RFC 9112 §4), with the strictness and the bounds of requests.
 package struct HTTPResponseHead: Sendable, Equatable {
     package let status: UInt16
+    /// 1 for HTTP/1.1, 0 for HTTP/1.0.
+    package let minorVersion: Int
+    /// The bytes of the reason phrase, which mean nothing.
+    package let reason: [UInt8]
     /// The fields in their order. Names are in lowercase.
     package let fields: [HTTPField]
 
     /// Parses the bytes of a head, without the empty line at its end.
     package init(parsing head: ArraySlice<UInt8>) throws(HTTPFault) {
         var lines = HTTPRequest.Lines(rest: head)
-        guard let first = try lines.next(), first.starts(with: "HTTP/1.1 ".utf8) else { throw .malformed }
+        guard let first = try lines.next(), first.count >= 9,
+            first[first.startIndex + 8] == UInt8(ascii: " ")
+        else { throw .malformed }
+        minorVersion = try HTTPRequest.minorVersion(first.prefix(8))
         let digits = first.dropFirst(9).prefix(3)
         guard digits.count == 3, digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
             first.count == 12 || first[first.startIndex + 12] == UInt8(ascii: " ")
         else { throw .malformed }
+        reason = Array(first.dropFirst(13))
         status = digits.reduce(0) { $0 * 10 + UInt16($1 - UInt8(ascii: "0")) }
         var fields: [HTTPField] = []
         while let line = try lines.next() {
@@ -205,7 +213,7 @@ extension HTTPRequest {
         return count
     }
 
-    private static func minorVersion(_ text: ArraySlice<UInt8>) throws(HTTPFault) -> Int {
+    fileprivate static func minorVersion(_ text: ArraySlice<UInt8>) throws(HTTPFault) -> Int {
         guard text.count == 8, text.starts(with: "HTTP/".utf8), text[text.startIndex + 6] == UInt8(ascii: ".") else {
             throw .malformed
         }

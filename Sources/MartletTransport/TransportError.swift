@@ -30,6 +30,8 @@ public indirect enum TransportError: Error, Sendable, Equatable {
     case tls(TLSError)
     /// The WebSocket failed: the server refused it, or the peer violated its protocol.
     case webSocket(WebSocketError)
+    /// The proxy refused the connection, or violated its protocol.
+    case proxy(ProxyError)
     /// All connection attempts failed, in order of failure.
     case connectFailed([ConnectFailure])
     /// Any other error number, with the failed call.
@@ -92,6 +94,7 @@ extension TransportError: CustomStringConvertible {
         case .resolutionFailed(_, let text): "name resolution failed: \(text)"
         case .tls(let error): "\(error)"
         case .webSocket(let error): "\(error)"
+        case .proxy(let error): "\(error)"
         case .connectFailed(let failures): failures.map(\.description).joined(separator: "; ")
         case .system(let number, let call):
             "\(call): \(systemText { unsafe martlet_error_text(number, &$0, $1) })"

@@ -163,7 +163,7 @@ package struct WebSocketClientUpgrade: Sendable {
     }
 
     private func fault(of bytes: ArraySlice<UInt8>) -> WebSocketError? {
-        guard let head = try? HTTPResponseHead(parsing: bytes) else { return .invalidResponse }
+        guard let head = try? HTTPResponseHead(parsing: bytes), head.minorVersion == 1 else { return .invalidResponse }
         guard head.status == 101 else { return .refused(status: head.status) }
         let fields = head.fields
         let isValid =

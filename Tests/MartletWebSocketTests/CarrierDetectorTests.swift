@@ -1,3 +1,4 @@
+import MartletToolTestSupport
 import MartletTransport
 import MartletWire
 import Testing

@@ -34,6 +34,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case http
     /// `WebSocketReader`, and both sides of the upgrade.
     case webSocket
+    /// `HTTPConnectHandshake` and `SOCKS5Handshake`.
+    case proxyHandshake
     /// `FlightRecording` and `FlightReplay`.
     case recording
     /// `TelemetryBatch`, `LineProtocol` and `SpoolSegment`.
@@ -78,6 +80,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
             "any split of a connection gives the same requests and the same fault, within the bounds"
         case .webSocket:
             "any split of frames or of an upgrade gives the same outcome, which a second reader of frames finds too"
+        case .proxyHandshake:
+            "any split of the answers of a proxy gives the same outcome, and few requests are sent"
         case .recording:
             "no records of a flight recording trap, and the replay of those that are read ends"
         case .telemetry:
@@ -107,6 +111,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .proxy: ProxyTarget.run(input)
         case .http: HTTPTarget.run(input)
         case .webSocket: WebSocketTarget.run(input)
+        case .proxyHandshake: ProxyHandshakeTarget.run(input)
         case .recording: RecordingTarget.run(input)
         case .telemetry: TelemetryTarget.run(input)
         case .numbers: NumbersTarget.run(input)

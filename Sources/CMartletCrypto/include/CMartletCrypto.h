@@ -46,6 +46,12 @@ int32_t martlet_signature_verify(
     const martlet_signature_key *_Nonnull key, const void *_Nonnull message, size_t count,
     const uint8_t *_Nonnull signature, size_t signature_count);
 
+enum { martlet_md5_byte_count = 16 };
+
+/// MD5 (RFC 1321) of `count` bytes into the 16 bytes at `digest`, for protocols that require it. Returns 0 if the
+/// library does not permit it.
+int32_t martlet_md5(const void *_Nullable bytes, size_t count, uint8_t *_Nonnull digest);
+
 enum { martlet_sha1_byte_count = 20 };
 
 /// SHA-1 (FIPS 180-4) of `count` bytes into the 20 bytes at `digest`, for protocols that require it.

@@ -114,6 +114,9 @@ void martlet_resolve_text(int32_t failure, char *buffer, size_t count);
 
 /// Nanoseconds of the clock that goes on while the machine sleeps and is never set.
 uint64_t martlet_clock(void);
+
+/// Returns the value of a variable of the environment, which is valid until the environment changes; null without one.
+const char *_Nullable martlet_environment(const char *name);
 /// Milliseconds since 1970 of the clock that people set.
 uint64_t martlet_wall_clock(void);
 /// Writes a time in seconds since 1970, local or in UTC, in a format of strftime, and returns how many bytes; 0 when it

@@ -41,6 +41,12 @@ extension Client {
         public var allowsPlaintext = false
         /// Whether connections use Multipath TCP (RFC 8684) where both machines support it.
         public var usesMultipath = false
+        /// The proxies on the way to other machines.
+        public var proxies = ProxyConfiguration.automatic
+        /// Whether the client tries a WebSocket on port 443 of the relay's host, with the same verification of its
+        /// certificate, if a connection with TLS to the default port fails or is not established at once. It does not
+        /// with a password and with a certificate of its own, since a proxy in front of the relay may end TLS there.
+        public var usesWebSocketFallback = true
         /// The maximum number of open rooms, from 1 to 224. Rooms that the client opens to send messages of an earlier
         /// client do not count; at most 16 of them are open at a time. A relay may permit fewer sessions (``limits``):
         /// a room beyond them is closed with `tooManySessions`.

@@ -56,6 +56,8 @@ extension Client {
         public internal(set) var lastReason: String?
         /// The error of the system or of the credential provider that caused the last failure; nil if there is none.
         public internal(set) var detail: String?
+        /// The way of the connection through the network, and why it is in use; nil while the client is not online.
+        public internal(set) var route: ConnectionRoute?
         /// The quality of the link.
         public internal(set) var quality = LinkQuality.unknown
         /// The smoothed round-trip time at the time of this status.
@@ -83,7 +85,8 @@ extension Client.Status: CustomStringConvertible {
 extension Client.Status {
     /// Converts the status of the engine.
     init(
-        _ status: LinkStatus, now: Instant, wallClock: ContinuousClock.Instant, roundTrip: Duration?, detail: String?
+        _ status: LinkStatus, now: Instant, wallClock: ContinuousClock.Instant, roundTrip: Duration?, detail: String?,
+        route: ConnectionRoute?
     ) {
         phase = Phase(status.state)
         nextAttempt = status.nextAttempt.map { wallClock + ($0 - now) }
@@ -91,6 +94,7 @@ extension Client.Status {
         lastCode = status.lastCode
         lastReason = status.lastReason
         self.detail = status.lastFailure == nil ? nil : detail
+        self.route = route
         quality = status.quality
         self.roundTrip = roundTrip
         epoch = status.epoch

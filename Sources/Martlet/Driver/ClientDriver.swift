@@ -96,6 +96,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
             self?.sendTelemetry()
             self?.settle()
         }
+        for fault in connector.proxyFaults { log(.warning, "proxy.ignored", "\(fault)") }
         connector.start(self)
         openBacklog()
         engine.handle(.start, now: now)
@@ -249,11 +250,12 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         let before = earlier.phase.stopReason
         let published = Client.Status(
             status, now: now, wallClock: loop.instant, roundTrip: engine.smoothedRTT,
-            detail: connector.detail(of: status.failedConnection))
+            detail: connector.detail(of: status.failedConnection), route: status.isOnline ? connector.route : nil)
         life.status.set(published)
         if published.phase.key != earlier.phase.key || published.explanation != earlier.explanation {
             let level: Client.LogEvent.Level = published.phase.stopReason == nil ? .info : .warning
             log(level, "status.\(published.phase.key)", published.explanation)
+            if let route = published.route { log(.info, "route.\(route.key)", "\(route)") }
         }
         if status.isOnline {
             markInFlight()
@@ -423,6 +425,8 @@ extension LinkConnector.Configuration {
         deadlines = configuration.deadlines
         allowsPlaintext = configuration.allowsPlaintext
         usesMultipath = configuration.usesMultipath
+        proxies = configuration.proxies
+        usesWebSocketFallback = configuration.usesWebSocketFallback
         watchesPath = configuration.watchesPath
     }
 }

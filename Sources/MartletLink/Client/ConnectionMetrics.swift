@@ -91,6 +91,8 @@ extension ConnectionFailure {
         case .notListening: "notListening"
         case .credentialUnavailable: "credentialUnavailable"
         case .tlsFailure: "tlsFailure"
+        case .proxyFailure: "proxyFailure"
+        case .captivePortal: "captivePortal"
         case .lost: "lost"
         case .closedByPeer: "closedByPeer"
         case .refused: "refused"

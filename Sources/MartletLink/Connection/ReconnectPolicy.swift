@@ -302,8 +302,8 @@ extension ReconnectPolicy {
         case .unauthenticated:
             refusedCredentialCount += 1
             if refusedCredentialCount > 1 { return .unauthenticated }
-        case .unreachable, .notListening, .credentialUnavailable, .tlsFailure, .lost, .closedByPeer, .refused,
-            .redirected:
+        case .unreachable, .notListening, .credentialUnavailable, .tlsFailure, .proxyFailure, .captivePortal, .lost,
+            .closedByPeer, .refused, .redirected:
             break
         }
         return nil

@@ -81,6 +81,11 @@ public enum ConnectionFailure: Hashable, Sendable {
     /// A required TLS connection failed because of the server's certificate or version, because TLS is not available,
     /// or because the server refused the client's certificate (`tlsFailure`, C-12).
     case tlsFailure
+    /// The proxy on the way to the server is not reachable, refused the connection, or did not accept the credentials
+    /// for it.
+    case proxyFailure
+    /// A captive portal of the network answered in place of the server.
+    case captivePortal
     /// The established connection became silent or failed locally.
     case lost
     /// The peer ended the established connection (end of stream or reset). It may have ended all its connections.

@@ -1,6 +1,9 @@
 // Types of other modules that the public API uses. A program with links and without rooms imports MartletLink only.
 @_exported public import class MartletTransport.EventLoop
 @_exported public import struct MartletTransport.IPAddress
+@_exported public import struct MartletTransport.ProxyAddress
+@_exported public import enum MartletTransport.ProxyAddressError
+@_exported public import enum MartletTransport.ProxyConfiguration
 @_exported public import struct MartletTransport.SocketAddress
 @_exported public import struct MartletTransport.TCPOptions
 @_exported public import struct MartletTransport.TLSClientOptions

@@ -36,6 +36,12 @@ public final class LinkClient: Sendable {
         public var allowsPlaintext = false
         /// Whether connections use Multipath TCP (RFC 8684) where both machines support it.
         public var usesMultipath = false
+        /// The proxies on the way to other machines.
+        public var proxies = ProxyConfiguration.automatic
+        /// Whether the client tries a WebSocket on port 443 of the server's host, with the same verification of its
+        /// certificate, if a connection with TLS to the default port fails or is not established at once. It does not
+        /// with a password and with a certificate of its own, since a proxy in front of the server may end TLS there.
+        public var usesWebSocketFallback = true
         /// Whether the client monitors the network interfaces, unless the server is on this machine.
         public var watchesPath = true
 
@@ -93,6 +99,8 @@ public final class LinkClient: Sendable {
         connections.deadlines = link.deadlines
         connections.allowsPlaintext = configuration.allowsPlaintext
         connections.usesMultipath = configuration.usesMultipath
+        connections.proxies = configuration.proxies
+        connections.usesWebSocketFallback = configuration.usesWebSocketFallback
         connections.watchesPath = configuration.watchesPath
         #if !canImport(Network)
             if endpoints.contains(where: { $0.security == .tls }) {
@@ -127,6 +135,15 @@ public final class LinkClient: Sendable {
         let (stream, continuation) = AsyncStream.makeStream(of: LinkStatus.self, bufferingPolicy: .bufferingNewest(1))
         driver.loop.execute { [driver] in driver.watch(continuation) }
         return stream
+    }
+
+    /// The way of the connection through the network, and why it is in use; nil while there is no connection.
+    public var route: ConnectionRoute? {
+        get async {
+            let promise = Promise<ConnectionRoute?>()
+            driver.loop.execute { [driver] in promise.resolve(.success(driver.route)) }
+            return (try? await promise.value()) ?? nil
+        }
     }
 
     /// Closes all sessions, waits until the server has acknowledged all messages, at most for
@@ -229,6 +246,8 @@ final class LinkClientDriver: LinkConnectorOwner, LinkDriver, LoopStopHandler, @
     }
 
     var recording: [UInt8] { engine.recording(now: now) }
+
+    var route: ConnectionRoute? { connector.route }
 
     func abandon() {
         guard phase == .running || phase == .flushing else { return }

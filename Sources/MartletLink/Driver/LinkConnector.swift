@@ -1,6 +1,5 @@
 package import MartletAuthentication
 package import MartletTransport
-import MartletWebSocket
 package import MartletWire
 
 /// The proof of a client's identity. Closures keep secrets out of descriptions and dumps.
@@ -46,8 +45,8 @@ package protocol LinkConnectorOwner: AnyObject {
 ///
 /// | state | owns | ends |
 /// |---|---|---|
-/// | attempt | the connector of TCP | its result; `close`; a later attempt |
-/// | transport | the carrier, from the start of TLS to its last event | `didClose` |
+/// | attempt | the race of the routes, up to the handshake of one | its result; `close`; a later attempt |
+/// | transport | the carrier, from the end of its handshake to its last event | `didClose` |
 /// | credential task | the call of the provider, or the computation of an answer | its outcome; `close` |
 ///
 /// `end` ends all of them, and the reference to the owner.
@@ -65,11 +64,22 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
         package var allowsPlaintext = false
         /// Whether connections use Multipath TCP (RFC 8684) where both machines support it.
         package var usesMultipath = false
+        /// The proxies on the way to the server.
+        package var proxies = ProxyConfiguration.automatic
+        /// Whether a WebSocket on port 443 of the server's host may carry the connection.
+        package var usesWebSocketFallback = true
         /// Whether the path is monitored, unless all endpoints are on this machine.
         package var watchesPath = true
 
         package init(endpoints: [Endpoint]) {
             self.endpoints = endpoints
+        }
+
+        /// Whether a WebSocket on port 443 may be tried. A proxy in front of the server may end TLS there, and with it
+        /// the binding of passwords and certificates of clients to the connection (C-127).
+        fileprivate var permitsWebSocket: Bool {
+            if case .exchange = proof { return false }
+            return usesWebSocketFallback && tlsOptions.identity == nil
         }
 
         /// Whether all addresses of the server are loopback addresses.
@@ -81,7 +91,7 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
     /// An attempt in progress.
     private struct Attempt {
         let id: ConnectionID
-        let connector: any ConnectionAttempt
+        let race: RouteAttempt
     }
 
     /// The outcome of a credential task.
@@ -106,6 +116,13 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
     private var established: Set<ConnectionID> = []
     /// Exchanges that wait for the server's message.
     private var exchanges: [ConnectionID: PasswordExchange] = [:]
+    /// The proxies; none on a loop with a host, whose network has no environment.
+    private let proxies: ProxySelector
+    private var memory = RouteMemory()
+    /// The network of the path; zero while it is unknown.
+    private var network = NetworkID(rawValue: 0)
+    /// The route of each connection that is up.
+    private var routes: [ConnectionID: (key: RouteMemory.Key, route: ConnectionRoute)] = [:]
     /// The trusted certificates and the sessions of TLS; created with the first endpoint that uses TLS.
     private var tls: TLSClient?
     /// The last error, and the connection or attempt to which it belongs; nil while the client is online.
@@ -115,13 +132,21 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
         self.configuration = configuration
         self.loop = loop
         tls = configuration.tls
+        proxies = loop.host == nil ? ProxySelector(configuration.proxies) : ProxySelector()
     }
+
+    /// The variables of the environment that name no proxy because they are invalid.
+    package var proxyFaults: [ProxySelector.Fault] { proxies.faults }
+
+    /// The route of the connection that was established last; nil while there is none.
+    package var route: ConnectionRoute? { routes.max { $0.key.rawValue < $1.key.rawValue }?.value.route }
 
     /// Begins to report events. Until `end`, the connector retains the owner.
     package func start(_ owner: any LinkConnectorOwner) {
         self.owner = owner
         guard configuration.watchesPath, !configuration.isOnThisMachine else { return }
         PathWatch.add(self, on: loop) { [weak self] status in
+            self?.network = status.network
             self?.handle(.pathChanged(to: status))
             self?.owner?.settle()
         }
@@ -189,45 +214,41 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
     private func connectBackup(_ id: ConnectionID, beside current: ConnectionID) {
         guard transports[current]?.isStalled == true else { return handle(.connectFailed(id)) }
         fetchCredential(id)
-        start(id, to: configuration.endpoints, repeatDelay: .milliseconds(500))
+        start(id, to: configuration.endpoints, repeatDelay: .milliseconds(500), on: routes[current]?.key)
     }
 
-    private func start(_ id: ConnectionID, to endpoints: [Endpoint], repeatDelay: Duration? = nil) {
+    /// Starts an attempt on the routes to the endpoints, or on one of them only.
+    private func start(
+        _ id: ConnectionID, to endpoints: [Endpoint], repeatDelay: Duration? = nil, on route: RouteMemory.Key? = nil
+    ) {
         cancelAttempt()
-        #if canImport(Network)
-            let secured = endpoints.filter { $0.security == .tls }
-            if loop.host == nil, !secured.isEmpty {
-                return startSecured(id, to: secured[Int(id.rawValue) % secured.count])
-            }
-        #endif
-        var options = TCPConnector.Options()
+        var plan = RoutePlan(
+            to: endpoints, proxies: proxies, turn: Int(id.rawValue),
+            usesWebSocket: configuration.permitsWebSocket && loop.host == nil)
+        if let route {
+            plan.keep(route)
+        } else {
+            plan.prefer(memory.route(on: network), believesRefusals: memory.believesRefusals(on: network))
+        }
+        var options = RouteAttempt.Options()
         options.timeout = configuration.deadlines.connecting
-        options.repeatDelay = repeatDelay ?? options.repeatDelay
-        options.connection.usesMultipath = configuration.usesMultipath
-        let connector = loop.connect(to: endpoints, options: options) { [weak self] result in
-            self?.attemptEnded(id, result)
+        options.repeatDelay = repeatDelay
+        options.usesMultipath = configuration.usesMultipath
+        options.tls = configuration.tlsOptions
+        let secure: RouteAttempt.Secure = { [weak self] lower, endpoint throws(TLSError) in
+            guard let self else { throw .protocolError("the client has ended") }
+            return try self.secured(lower, to: endpoint)
         }
-        attempt = Attempt(id: id, connector: connector)
+        let race = RouteAttempt(plan, on: loop, options: options, secure: secure) { [weak self] result in
+            self?.attemptEnded(id, plan, result)
+        }
+        attempt = Attempt(id: id, race: race)
+        race.start()
     }
-
-    #if canImport(Network)
-        /// Starts a connection with TLS on Apple systems, where one transport resolves the name, connects and performs
-        /// the handshake. It ends with the deadline of the attempt.
-        private func startSecured(_ id: ConnectionID, to endpoint: Endpoint) {
-            do throws(TLSError) {
-                let secure = try NetworkTransport(to: endpoint, tls: configuration.tlsOptions, on: loop)
-                let transport = webSocket(over: secure, to: endpoint)
-                transports[id] = transport
-                transport.start(ConnectionHandler(id, self))
-            } catch {
-                connectFailed(id, .tlsFailure, "\(error)")
-            }
-        }
-    #endif
 
     private func cancelAttempt() {
-        attempt?.connector.cancel()
-        attempt = nil
+        let attempt = attempt.take()
+        attempt?.race.cancel()
     }
 
     private func fetchCredential(_ id: ConnectionID) {
@@ -280,7 +301,7 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
     private func close(_ id: ConnectionID, afterFlush: Bool) {
         if let attempt, attempt.id == id {
             self.attempt = nil
-            attempt.connector.cancel()
+            attempt.race.cancel()
         }
         cancelCredential(for: id)
         transports[id]?.close(afterFlush: afterFlush)
@@ -309,40 +330,35 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
         owner?.settle()
     }
 
-    private func attemptEnded(_ id: ConnectionID, _ result: Result<EstablishedConnection, TransportError>) {
+    private func attemptEnded(
+        _ id: ConnectionID, _ plan: RoutePlan, _ result: Result<(index: Int, transport: any Transport), RouteFailures>
+    ) {
         guard let attempt, attempt.id == id else { return }
         self.attempt = nil
         switch result {
-        case .success(let connection):
-            do throws(TLSError) {
-                let transport = webSocket(over: try secured(connection), to: connection.endpoint)
-                transports[id] = transport
-                transport.start(ConnectionHandler(id, self))
-            } catch {
-                connectFailed(id, .tlsFailure, "\(error)")
-                owner?.settle()
-            }
-        case .failure(let error):
-            let detail = error == .timedOut ? "no connection within \(configuration.deadlines.connecting)" : "\(error)"
-            connectFailed(id, error.isRefusal ? .notListening : .unreachable, detail)
+        case .success(let (index, transport)):
+            let key = plan.candidates[index].key
+            if plan.candidates.count > 1 { memory.remember(key, on: network) }
+            routes[id] = (key, plan.route(index))
+            transports[id] = transport
+            transport.replaceHandler(ConnectionHandler(id, self))
+            connected(id, transport)
+        case .failure(let failures):
+            let failure = failures.failure
+            if failure == .notListening { memory.noteRefusal(on: network) }
+            let isTimeout = failures.entries.count == 1 && failures.entries[0].error == .timedOut
+            let detail = isTimeout ? "no connection within \(configuration.deadlines.connecting)" : failures.detail
+            connectFailed(id, failure, detail)
             owner?.settle()
         }
     }
 
-    /// Returns the connection, with TLS if its endpoint uses it. A redirect can lead from an endpoint without TLS to
-    /// one with TLS.
-    private func secured(_ connection: EstablishedConnection) throws(TLSError) -> any Transport {
-        guard let endpoint = connection.endpoint, endpoint.security == .tls else { return connection.transport }
-        if let tls = tls { return try tls.transport(over: connection.transport, to: endpoint) }
+    /// Returns TLS over a transport to the endpoint. A redirect can lead from an endpoint without TLS to one with TLS.
+    private func secured(_ lower: any Transport, to endpoint: Endpoint) throws(TLSError) -> any Transport {
+        if let tls = tls { return try tls.transport(over: lower, to: endpoint) }
         let new = try TLSClient(configuration.tlsOptions)
         tls = new
-        return try new.transport(over: connection.transport, to: endpoint)
-    }
-
-    /// Returns the WebSocket over a transport, if the endpoint has one (C-119).
-    private func webSocket(over transport: any Transport, to endpoint: Endpoint?) -> any Transport {
-        guard let endpoint, endpoint.webSocketPath != nil else { return transport }
-        return WebSocketTransport(to: endpoint, over: transport)
+        return try new.transport(over: lower, to: endpoint)
     }
 
     private func connectFailed(_ id: ConnectionID, _ failure: ConnectionFailure, _ detail: String) {
@@ -392,6 +408,7 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
         if byPeer { noteEndByPeer(of: id) }
         handle(.closed(id, byPeer: byPeer, isTLSFailure: isTLSFailure))
         transports[id] = nil
+        routes[id] = nil
         established.remove(id)
         cancelCredential(for: id)
         owner?.settle()
@@ -416,10 +433,7 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
             let missing = credentialTasks[id] == nil ? "no answer to the hello" : "no credential"
             note("\(missing) within \(deadlines.handshake)", of: id)
         } else {
-            let missing =
-                transports[id] == nil
-                ? "no connection" : transports[id] is WebSocketTransport ? "no WebSocket" : "no TLS connection"
-            note("\(missing) within \(deadlines.connecting)", of: id)
+            note("\(attempt?.race.missing ?? "no connection") within \(deadlines.connecting)", of: id)
         }
     }
 
@@ -472,16 +486,5 @@ final class ConnectionHandler: TransportHandler {
 
     func transport(_ transport: any Transport, didClose reason: CloseReason) {
         connector.forget(id, reason)
-    }
-}
-
-extension TransportError {
-    /// Whether the host has answered that no server listens on the port (C-94).
-    fileprivate var isRefusal: Bool {
-        switch self {
-        case .refused: true
-        case .connectFailed(let failures): failures.contains { $0.error == .refused }
-        default: false
-        }
     }
 }

@@ -244,7 +244,7 @@ extension ConnectionFailure: Archived {
     private static let all: [ConnectionFailure] = [
         .unreachable, .notListening, .credentialUnavailable, .tlsFailure, .lost, .closedByPeer, .unauthenticated,
         .forbidden, .revoked, .replaced, .unsupportedVersion, .serverUnverified, .refused(retryAfter: nil),
-        .redirected(retryAfter: nil),
+        .redirected(retryAfter: nil), .proxyFailure, .captivePortal,
     ]
 
     mutating func archive(_ archive: inout StateArchive) throws(RecordingError) {

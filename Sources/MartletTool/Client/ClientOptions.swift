@@ -34,7 +34,7 @@ enum ClientOptions {
     static let specs =
         [
             target.spec, room.spec, account.spec, token.spec, PasswordInput.option.spec, multipath.spec, maxWait.spec,
-            recordings.spec,
+            recordings.spec, ProxyArguments.spec,
         ] + TLSArguments.clientSpecs
 
     /// The options of commands that are not for one room.
@@ -56,6 +56,7 @@ enum ClientOptions {
         var configuration = Client.Configuration()
         configuration.flushTimeout = flushTimeout ?? configuration.flushTimeout
         configuration.usesMultipath = arguments.has(multipath)
+        configuration.proxies = try ProxyArguments.proxies(arguments)
         if let wait = arguments[maxWait] { configuration.reconnect.limitWaits(to: wait) }
         configuration.tls = try TLSArguments.client(arguments)
         configuration.allowsPlaintext = TLSArguments.allowsPlaintext(arguments)

@@ -1,3 +1,4 @@
+import MartletLink
 import MartletPostgres
 import MartletToolSupport
 import MartletTransport
@@ -13,7 +14,7 @@ enum DoctorCommand {
         name: "doctor",
         summary: "Check a relay from the outside, step by step.",
         operand: "[ADDRESS]",
-        options: [ClientOptions.account.spec, ClientOptions.token.spec, PasswordInput.option.spec]
+        options: [ClientOptions.account.spec, ClientOptions.token.spec, PasswordInput.option.spec, ProxyArguments.spec]
             + TLSArguments.clientSpecs + [
                 timeout.spec, json.spec,
             ],
@@ -25,11 +26,12 @@ enum DoctorCommand {
             FAIL ends the command.
             """,
             """
-            The checks are: address; name, its addresses; connect, to each of them; tls and certificate; welcome, the \
-            answer to the account, with the features and limits in effect; ping, five round trips; clock, the \
-            difference between the clocks of the relay and of this machine; resumption of the TLS session by a second \
-            connection. The checks publish nothing and enter no room. All checks together take at most eleven times \
-            --timeout.
+            The checks are: address; route, whether the connection is direct, through a proxy, or by a WebSocket on \
+            port 443, and why, if there is a choice; for a direct connection name, its addresses, and connect, to \
+            each of them; tls and certificate; welcome, the answer to the account, with the features and limits in \
+            effect; ping, five round trips; clock, the difference between the clocks of the relay and of this \
+            machine; resumption of the TLS session by a second connection. The checks publish nothing and enter no \
+            room. All checks together take at most twelve times --timeout.
             """,
             """
             If ADDRESS is the URI of a database, postgres://USER@HOST/NAME, the only check is database: whether it is \
@@ -67,11 +69,21 @@ enum DoctorCommand {
         if PostgresStore.isURI(address) { return try await checkDatabase(address, show) }
         let signIn = try signIn(arguments)
         let hello = try hello(arguments)
-        let (report, line) = DoctorReport.begin(
+        let proxies = ProxySelector(try ProxyArguments.proxies(arguments))
+        var (report, line) = DoctorReport.begin(
             address, secret: signIn.secret, allowsPlaintext: TLSArguments.allowsPlaintext(arguments))
         let tls = try report.endpoint?.security == .tls ? tlsClient(arguments) : nil
         try show(line)
-        let run = DoctorRun(tls: tls, hello: hello, signIn: signIn, timeout: arguments[timeout] ?? .seconds(5))
+        if let fault = proxies.faults.first {
+            try show(report.refuse(fault))
+            return .usage
+        }
+        // As for a client (C-127).
+        let usesWebSocket = signIn.secret != .password && !TLSArguments.hasCertificate(arguments)
+        let plan = report.endpoint.map { RoutePlan(to: [$0], proxies: proxies, usesWebSocket: usesWebSocket) }
+        if let plan, plan.hasChoice { report.chooseRoute() }
+        let run = DoctorRun(
+            tls: tls, hello: hello, signIn: signIn, plan: plan, timeout: arguments[timeout] ?? .seconds(5))
         return try await run.run(report, show)
     }
 

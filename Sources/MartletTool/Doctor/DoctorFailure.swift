@@ -1,3 +1,4 @@
+import MartletLink
 import MartletToolSupport
 import MartletTransport
 import MartletWire
@@ -138,12 +139,29 @@ extension DoctorExplanation {
                 .unavailable, "permissionDenied", "the system denies the connection",
                 "check the firewall of this machine")
         case .tls(let error): self.init(error)
+        case .proxy(let error):
+            self.init(.unavailable, "proxy", "\(error)", Self.adviceOfProxy)
         case .webSocket(let error):
             self.init(
                 .protocolError, "webSocket", "\(error)",
                 "check the path, and whether the proxy in front of the relay passes WebSockets on")
         default: self.init(.unavailable, "system", "\(error)", "check the network of this machine")
         }
+    }
+
+    private static let adviceOfProxy =
+        "check the address of the proxy with its user name and password, in --proxy or in HTTPS_PROXY or ALL_PROXY"
+
+    /// Explains the failures of all routes.
+    init(_ failures: RouteFailures) {
+        let failure = failures.failure
+        let advice =
+            switch failure {
+            case .captivePortal: "open a page in a browser on this machine"
+            case .proxyFailure: Self.adviceOfProxy
+            default: "check the network of this machine"
+            }
+        self.init(.unavailable, failure.key, failures.detail, advice)
     }
 
     /// Explains a refused TLS handshake.

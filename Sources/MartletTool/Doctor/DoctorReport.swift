@@ -1,4 +1,5 @@
 import MartletDecode
+import MartletLink
 import MartletToolSupport
 import MartletTransport
 import MartletWire
@@ -7,6 +8,7 @@ import MartletWire
 ///
 /// | step | ended by | next step |
 /// |---|---|---|
+/// | route: connect on the first route that answers, if there is a choice | `routed` | resolve if it is direct or none answered; secure for others; end after a failure that no further step explains |
 /// | resolve | `resolved` | connect; end after a failure |
 /// | connect: to each address | `connected` | secure; end if no address answered |
 /// | secure: open a connection, with TLS if the endpoint uses it | `secured` | greet; end after a failure |
@@ -18,13 +20,15 @@ import MartletWire
 struct DoctorReport: Equatable, Sendable {
     /// The next action of the caller.
     enum Step: Equatable, Sendable {
+        case route
         case resolve(Endpoint)
         case connect([SocketAddress])
-        case secure(SocketAddress)
+        /// Open a connection to the address; nil on the chosen route.
+        case secure(SocketAddress?)
         case greet
         case ping
         case compare
-        case resume(SocketAddress)
+        case resume(SocketAddress?)
         case end(ExitCode)
     }
 
@@ -100,6 +104,45 @@ struct DoctorReport: Equatable, Sendable {
         line.mark = .warn
         line.advice = "use martlets://, since everybody on the network path can read and change messages"
         return line
+    }
+
+    /// Begins with the choice of a route, because there are several, or a proxy.
+    mutating func chooseRoute() {
+        if case .resolve = step { step = .route }
+    }
+
+    /// A variable of the environment is no address of a proxy.
+    mutating func refuse(_ fault: ProxySelector.Fault) -> DoctorLine {
+        let explanation = DoctorExplanation(
+            .usage, "invalidProxy", "\(fault)", "correct or unset the variable, or give --proxy")
+        return fail(.route, explanation)
+    }
+
+    /// The first route has answered, or none has; nil after the timeout. A failure of a direct connection is explained
+    /// by the steps that follow.
+    mutating func routed(_ result: Result<Int, RouteFailures>?, _ plan: RoutePlan?) -> [DoctorLine] {
+        guard let endpoint, let plan else { return [] }
+        let hasDirect = plan.candidates.contains { $0.proxy == nil && !$0.isWebSocket }
+        switch result {
+        case .success(let index)?:
+            let route = plan.route(index)
+            step = route.isDirect ? .resolve(endpoint) : .secure(nil)
+            return [
+                DoctorLine(
+                    check: .route, mark: .ok, found: "\(route)",
+                    details: [
+                        .init("route", .string(route.key)), .init("proxy", route.proxy.map { .string($0) } ?? .null),
+                        .init("reason", .string("\(route.reason)")),
+                    ])
+            ]
+        case .failure(let failures)?:
+            var line = fail(.route, DoctorExplanation(failures), isLast: failures.captivePortal != nil || !hasDirect)
+            guard case .route = step else { return [line] }
+            step = .resolve(endpoint)
+            line.mark = .warn
+            return [line]
+        case nil: return [fail(.route, DoctorExplanation(TransportError.timedOut))]
+        }
     }
 
     /// The name was looked up.
@@ -262,7 +305,7 @@ struct DoctorReport: Equatable, Sendable {
         case .success(let value): difference = value
         case .failure(let failure): return [fail(.clock, failure.explanationWhenConnected)]
         }
-        if let endpoint, let address, endpoint.security == .tls {
+        if let endpoint, endpoint.security == .tls {
             step = .resume(address)
         } else {
             step = .end(.success)
@@ -320,7 +363,7 @@ struct DoctorReport: Equatable, Sendable {
 struct DoctorLine: Equatable, Sendable {
     /// A check, by its name in the lines.
     enum Check: String, Sendable {
-        case address, name, connect, tls, certificate, welcome, ping, clock, resumption, database
+        case address, route, name, connect, tls, certificate, welcome, ping, clock, resumption, database
     }
 
     /// The mark of a result.

@@ -1,3 +1,4 @@
+import MartletLink
 import MartletToolSupport
 import MartletTransport
 import MartletWebSocket
@@ -10,6 +11,8 @@ struct DoctorRun: Sendable {
     /// The hello without a credential.
     let hello: Hello
     let signIn: DoctorSignIn
+    /// The routes to the relay; nil without an endpoint.
+    let plan: RoutePlan?
     /// The timeout of each step.
     let timeout: Duration
 
@@ -19,16 +22,24 @@ struct DoctorRun: Sendable {
     func run(_ report: DoctorReport, _ show: (DoctorLine) throws -> Void) async throws -> ExitCode {
         var report = report
         var probe: RelayProbe?
+        // A route other than a direct connection.
+        var route: RoutePlan?
         while true {
             let lines: [DoctorLine]
             switch report.step {
+            case .route:
+                let result = await chooseRoute()
+                if case .success(let index)? = result, let plan, !plan.route(index).isDirect {
+                    route = plan.only(index)
+                }
+                lines = report.routed(result, plan)
             case .resolve(let endpoint):
                 let start = EventLoop.clock
                 let result = await resolve(endpoint)
                 lines = report.resolved(result, after: elapsed(since: start))
             case .connect(let addresses): lines = report.connected(await connect(to: addresses))
             case .secure(let address):
-                let (opened, result, duration) = await open(address, of: report.endpoint)
+                let (opened, result, duration) = await open(address, of: report.endpoint, on: route)
                 probe = opened
                 lines = report.secured(result, after: duration, wallClock: EventLoop.wallClock)
             case .greet:
@@ -39,7 +50,7 @@ struct DoctorRun: Sendable {
             case .resume(let address):
                 await probe?.leave(within: timeout)
                 probe = nil
-                let (opened, result, duration) = await open(address, of: report.endpoint)
+                let (opened, result, duration) = await open(address, of: report.endpoint, on: route)
                 opened?.abort()
                 lines = report.resumed(result, after: duration)
             case .end(let code):
@@ -108,7 +119,11 @@ struct DoctorRun: Sendable {
 
     /// Opens a connection, with TLS and a WebSocket if the endpoint uses them. The duration is that of their
     /// handshakes.
-    private func open(_ address: SocketAddress, of endpoint: Endpoint?) async -> Opened {
+    private func open(
+        _ address: SocketAddress?, of endpoint: Endpoint?, on route: RoutePlan?
+    ) async -> Opened {
+        if let route { return await open(route) }
+        guard let address else { return (nil, .failure(.ended), .zero) }
         var transport: any Transport
         do throws(TransportError) {
             transport = try await connection(to: address)
@@ -120,6 +135,29 @@ struct DoctorRun: Sendable {
         } catch { return (nil, .failure(.transport(error)), .zero) }
         if let endpoint, endpoint.webSocketPath != nil { transport = WebSocketTransport(to: endpoint, over: transport) }
         return await opened(RelayProbe(transport))
+    }
+
+    /// Opens a connection on a route. The duration is that of all its handshakes.
+    private func open(_ route: RoutePlan) async -> Opened {
+        let start = EventLoop.clock
+        switch await RouteProbe.connect(route, tls: tls, within: timeout, on: loop) {
+        case .success(let (_, probe))?:
+            let duration = elapsed(since: start)
+            let (opened, result, _) = await self.opened(probe)
+            return (opened, result, duration)
+        case .failure(let failures)?:
+            return (nil, .failure(.transport(failures.entries.last?.error ?? .timedOut)), .zero)
+        case nil: return (nil, .failure(.transport(.timedOut)), .zero)
+        }
+    }
+
+    /// Returns the number of the first route that answers, or the failures of all; nil after the timeout.
+    private func chooseRoute() async -> Result<Int, RouteFailures>? {
+        guard let plan else { return nil }
+        return await RouteProbe.connect(plan, tls: tls, within: timeout, on: loop)?.map { index, probe in
+            probe.abort()
+            return index
+        }
     }
 
     private func opened(_ probe: RelayProbe) async -> Opened {

@@ -34,6 +34,7 @@ final class RelayProbe: TransportHandler, @unchecked Sendable {  // The loop acc
     private let loop: EventLoop
     private var framer = Framer(maxBodyByteCount: Limits.maxHandshakeBodyByteCount)
     private var outgoing: [UInt8] = []
+    private var isStarted = false
     private var hasWelcome = false
     private var queued: [(answer: Answer, time: UInt64)] = []
     private var askedAt: UInt64 = 0
@@ -46,9 +47,17 @@ final class RelayProbe: TransportHandler, @unchecked Sendable {  // The loop acc
         loop = transport.loop
     }
 
+    /// Creates a probe for a transport that is connected, as its handler, on the loop.
+    convenience init(started transport: any Transport) {
+        self.init(transport)
+        isStarted = true
+        transport.replaceHandler(self)
+        queue(.open(transport.security))
+    }
+
     /// Opens the connection, including TLS.
     func open(within timeout: Duration) async -> Reply {
-        await ask(timeout) { [self] in transport.start(self) }
+        await ask(timeout) { [self] in if !isStarted { transport.start(self) } }
     }
 
     /// Returns the channel binding of the connection (C-70): none without TLS, nil with a TLS that has none.

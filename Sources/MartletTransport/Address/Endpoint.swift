@@ -148,6 +148,9 @@ extension Endpoint: CustomStringConvertible {
         return isDefault ? bracketedHost : "\(bracketedHost):\(port)"
     }
 
+    /// The host and the port, as in the target of CONNECT (RFC 9110 §9.3.6).
+    package var hostAndPort: String { "\(bracketedHost):\(port)" }
+
     private var bracketedHost: String { host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host }
 }
 

@@ -32,6 +32,7 @@ struct LinkListenerTests {
         try await session.send([1, 2, 3])
         var messages = session.messages.makeAsyncIterator()
         #expect(try await messages.next() == [3, 2, 1])
+        #expect(await client.route == ConnectionRoute(proxy: nil, isWebSocket: false, reason: .only))
         await client.close()
         await #expect(throws: LinkFailure.stopped) { _ = try await client.open("b") }
         await listener.close()

@@ -2,6 +2,7 @@ import MartletToolSupport
 import MartletWire
 import Testing
 
+@testable import MartletLink
 @testable import MartletTool
 @testable import MartletTransport
 
@@ -36,6 +37,43 @@ import Testing
             version: "TLSv1.3", isResumed: isResumed, cipher: "TLS_AES_256_GCM_SHA384",
             applicationProtocol: "martlet/1",
             peerCertificate: PeerCertificate(commonName: "server", notAfter: days * 86_400))
+    }
+
+    // MARK: Route
+
+    private static func plan(_ variables: [String: String] = [:]) throws -> RoutePlan {
+        RoutePlan(
+            to: [try Endpoint(parsing: "chat.example.com")], proxies: ProxySelector(.automatic) { variables[$0] },
+            usesWebSocket: true)
+    }
+
+    // C-127
+    @Test func `a direct route, and one through a proxy → the name, the connection`() throws {
+        var direct = report("chat.example.com").report
+        direct.chooseRoute()
+        #expect(direct.step == .route)
+        #expect(direct.routed(.success(0), try Self.plan()).first?.found == "direct (first to answer)")
+        #expect(direct.step == .resolve(try Endpoint(host: "chat.example.com")))
+        var proxied = report("chat.example.com").report
+        proxied.chooseRoute()
+        let line = proxied.routed(.success(1), try Self.plan(["HTTPS_PROXY": "http://u:secret@p:3128"])).first
+        #expect(
+            line?.text == "ok    route        WebSocket on port 443 through proxy p:3128 (HTTPS_PROXY names the proxy)")
+        #expect(line?.json["proxy"] == .string("p:3128") && line?.json["route"] == .string("webSocketThroughProxy"))
+        #expect(proxied.step == .secure(nil))
+        // Without an answer.
+        var silent = report("chat.example.com").report
+        silent.chooseRoute()
+        #expect(silent.routed(nil, try Self.plan()).first?.mark == .fail && silent.step == .end(.unavailable))
+    }
+
+    // C-126
+    @Test func `an invalid variable → a failure with its name and without its value`() {
+        var report = report("chat.example.com").report
+        let faults = ProxySelector(.automatic) { $0 == "ALL_PROXY" ? "https://u:secret@p" : nil }.faults
+        let line = faults.first.map { report.refuse($0) }
+        #expect(line?.found == "ALL_PROXY: the scheme of the proxy is none of http, socks5 and socks5h")
+        #expect(report.step == .end(.usage))
     }
 
     // MARK: Address and name

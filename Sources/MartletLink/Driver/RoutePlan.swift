@@ -1,0 +1,118 @@
+package import MartletTransport
+
+/// The routes to a server that a client may try, in their order (C-127).
+package struct RoutePlan: Sendable {
+    /// A route with its addresses.
+    package struct Candidate: Sendable {
+        /// The addresses of the server on this route. With a proxy there is one.
+        package let endpoints: [Endpoint]
+        package let proxy: SelectedProxy?
+        /// Whether the addresses are those of a WebSocket on port 443 in place of the server's own.
+        package let isWebSocket: Bool
+
+        var key: RouteMemory.Key { RouteMemory.Key(usesProxy: proxy != nil, isWebSocket: isWebSocket) }
+    }
+
+    /// The port of the WebSocket.
+    private static let webSocketPort: UInt16 = 443
+
+    package private(set) var candidates: [Candidate] = []
+    private var remembered: RouteMemory.Key?
+    private var believesRefusals = false
+
+    /// - Parameters:
+    ///   - endpoints: The addresses of the server.
+    ///   - turn: A number that chooses one of several addresses for a proxy.
+    ///   - usesWebSocket: Whether a WebSocket on port 443 of the server's host may be tried.
+    package init(to endpoints: [Endpoint], proxies: ProxySelector, turn: Int = 0, usesWebSocket: Bool) {
+        var direct = endpoints
+        var proxied: [(Endpoint, SelectedProxy)] = []
+        for endpoint in endpoints {
+            guard let proxy = proxies.proxy(for: endpoint) else { continue }
+            proxied.append((endpoint, proxy))
+            if proxy.isExclusive { direct.removeAll { $0 == endpoint } }
+        }
+        if !proxied.isEmpty {
+            let (endpoint, proxy) = proxied[turn % proxied.count]
+            append([endpoint], proxy, usesWebSocket)
+        }
+        if !direct.isEmpty { append(direct, nil, usesWebSocket) }
+    }
+
+    /// Adds the route to endpoints, and that to their WebSockets. Only an address with TLS and the default port has
+    /// one: another port chooses one of several servers of the host, which may not be that on port 443.
+    private mutating func append(_ endpoints: [Endpoint], _ proxy: SelectedProxy?, _ usesWebSocket: Bool) {
+        candidates.append(Candidate(endpoints: endpoints, proxy: proxy, isWebSocket: false))
+        guard usesWebSocket else { return }
+        var others: [Endpoint] = []
+        for endpoint in endpoints
+        where endpoint.security == .tls && endpoint.webSocketPath == nil && endpoint.port == Endpoint.defaultPort
+            && !endpoint.isLoopback
+        {
+            guard
+                let other = try? Endpoint(
+                    host: endpoint.host, port: Self.webSocketPort, webSocketPath: Endpoint.defaultWebSocketPath),
+                !others.contains(other)
+            else { continue }
+            others.append(other)
+        }
+        if !others.isEmpty { candidates.append(Candidate(endpoints: others, proxy: proxy, isWebSocket: true)) }
+    }
+
+    /// Whether there are several routes, or a proxy.
+    package var hasChoice: Bool { candidates.count > 1 || candidates.contains { $0.proxy != nil } }
+
+    /// Moves the route that has worked before to the front.
+    ///
+    /// - Parameter believesRefusals: Whether the refusal of a direct connection ends the attempt.
+    mutating func prefer(_ key: RouteMemory.Key?, believesRefusals: Bool = false) {
+        guard let key, let index = candidates.firstIndex(where: { $0.key == key }) else { return }
+        (remembered, self.believesRefusals) = (key, believesRefusals)
+        candidates.insert(candidates.remove(at: index), at: 0)
+    }
+
+    /// Keeps one route only, that which carries a connection.
+    mutating func keep(_ key: RouteMemory.Key) {
+        guard let candidate = candidates.first(where: { $0.key == key }) else { return }
+        candidates = [candidate]
+    }
+
+    /// Keeps the route of this number only.
+    package func only(_ index: Int) -> RoutePlan {
+        var plan = self
+        plan.candidates = [candidates[index]]
+        return plan
+    }
+
+    /// Whether the route has worked on this network before.
+    func isRemembered(_ index: Int) -> Bool { candidates[index].key == remembered }
+
+    /// Whether an error of a route ends the race. A host that answers without a server is reached, so no other route is
+    /// better (C-94).
+    func endsRace(_ error: TransportError, on index: Int) -> Bool {
+        believesRefusals && isRemembered(index) && candidates[index].proxy == nil && error.isRefusal
+    }
+
+    /// The race between the routes. Where one is remembered, the others are guesses, as a WebSocket is otherwise.
+    func race(deadline: Instant) -> RouteRace {
+        let timeouts = candidates.indices.map { index in
+            let isGuess = remembered == nil ? candidates[index].isWebSocket : !isRemembered(index)
+            return isGuess && candidates.count > 1 ? RouteRace.guessTimeout : nil
+        }
+        return RouteRace(timeouts: timeouts, deadline: candidates.count > 1 ? deadline : nil)
+    }
+
+    /// The description of a route and of the reason why it carries the connection.
+    package func route(_ index: Int) -> ConnectionRoute {
+        let candidate = candidates[index]
+        let reason: ConnectionRoute.Reason =
+            switch candidate.proxy?.source {
+            case _ where isRemembered(index): .remembered
+            case .configuration?: .configured
+            case .variable(let name)?: .environment(variable: name)
+            case nil: candidates.count > 1 ? .firstToAnswer : .only
+            }
+        return ConnectionRoute(
+            proxy: candidate.proxy?.address.endpoint.hostAndPort, isWebSocket: candidate.isWebSocket, reason: reason)
+    }
+}

@@ -1,0 +1,20 @@
+import Martlet
+import MartletToolSupport
+
+/// The proxy of commands that are clients.
+enum ProxyArguments {
+    private static let proxy = Option.text(
+        "proxy", "URL",
+        help: "connect through the proxy http://USER:PASSWORD@HOST:PORT or socks5h://HOST:PORT only; none for no proxy "
+            + "[the variables HTTPS_PROXY, ALL_PROXY and NO_PROXY, which hide the password from other users]")
+
+    static let spec = proxy.spec
+
+    static func proxies(_ arguments: ParsedArguments) throws(UsageError) -> ProxyConfiguration {
+        guard let text = arguments[proxy] else { return .automatic }
+        guard text != "none" else { return .none }
+        do throws(ProxyAddressError) { return .proxy(try ProxyAddress(text)) } catch {
+            throw UsageError(message: "'--proxy': \(error)")
+        }
+    }
+}
