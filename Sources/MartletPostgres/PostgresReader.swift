@@ -50,7 +50,7 @@ enum PostgresReader {
         let statements = [
             PostgresStatements.room, PostgresStatements.tail, PostgresStatements.devices, PostgresStatements.progress,
             PostgresStatements.branches, PostgresStatements.roles, PostgresStatements.memberships,
-            PostgresStatements.newest,
+            PostgresStatements.newest, PostgresStatements.retention,
         ]
         let queries = statements.map { statement in
             var query = PostgresQuery(statement)
@@ -89,6 +89,10 @@ enum PostgresReader {
             snapshot.roles = found[6].bytes(0, 0)
             snapshot.rolesVersion = found[6].uint64(0, 1)
             guard snapshot.rolesVersion < UInt64(Int64.max) else { throw damage }
+        }
+        if !found[9].rows.isEmpty {
+            guard let bounds = RoomRetention(found[9], 0, from: 0) else { throw damage }
+            snapshot.retention = bounds
         }
         for index in found[7].rows {
             guard let record = record(found[7], index) else { throw damage }

@@ -52,6 +52,7 @@ public final class PostgresStore: RoomStore {
     static let touchInterval: UInt64 = 3600 * 1000  // bound
 
     private let pool: PostgresPool
+    private let listener: PostgresListener
     private let loop: EventLoop
     private let wallClock: @Sendable () -> UInt64
     private let onEvent: @Sendable (PostgresEvent) -> Void
@@ -60,7 +61,7 @@ public final class PostgresStore: RoomStore {
     private let passes = Guarded<Task<Void, Never>?>(nil)
     /// The bounds of each room.
     public let retention: RoomRetention
-    /// Roles, membership records and the list of rooms; `shared` as in the configuration.
+    /// Roles, membership records, bounds of rooms and the list of rooms; `shared` as in the configuration.
     public let features: RoomStoreFeatures
 
     /// Connects to a database, and creates the tables or brings them to the newest version.
@@ -76,10 +77,11 @@ public final class PostgresStore: RoomStore {
         self.onEvent = onEvent
         wallClock = configuration.wallClock
         retention = configuration.retention.reported
-        let always: RoomStoreFeatures = [.roles, .memberships, .roomList]
+        let always: RoomStoreFeatures = [.roles, .memberships, .roomList, .roomRetention]
         features = configuration.isShared ? always.union(.shared) : always
         loop = try EventLoop(name: "martlet-postgres")
-        pool = PostgresPool(configuration, on: loop, onEvent: onEvent)
+        listener = PostgresListener(on: loop)
+        pool = PostgresPool(configuration, on: loop, listener, onEvent: onEvent)
         do {
             try await pool.open(uri)
             let clock = PostgresQuery(PostgresStatements.clock)
@@ -169,8 +171,11 @@ public final class PostgresStore: RoomStore {
 
     /// Reports what other relays change, by LISTEN and NOTIFY.
     public func observe(_ report: @escaping @Sendable ([RoomRevision]) -> Void) {
-        loop.execute { self.pool.assumeIsolated { $0.observe(report) } }
+        loop.execute { [listener] in listener.assumeIsolated { $0.observe(report) } }
     }
+
+    /// The bus of the relays that share the database. Without `isShared` it loses everything.
+    public var bus: PostgresBus { PostgresBus(listener, on: loop) }
 
     /// Performs the calls on the connections of the store.
     public func perform(_ calls: [RoomStoreCall]) {

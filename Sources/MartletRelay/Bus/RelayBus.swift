@@ -11,8 +11,8 @@ public protocol RelayBus: Sendable {
     /// them. The relay calls the method once, when it starts.
     func start(_ receive: @escaping @Sendable ([UInt8]) -> Void)
 
-    /// Sends datagrams, of at most `maxDatagramByteCount` bytes each. The method is called on a loop of the relay, so it
-    /// must not wait. A bus that cannot send loses datagrams.
+    /// Sends datagrams, of at most `maxDatagramByteCount` bytes each. The method is called on a loop of the relay, so
+    /// it must not wait. A bus that cannot send loses datagrams.
     func send(_ datagrams: [[UInt8]])
 
     /// Ends the calls of `receive`, and releases what the bus uses.

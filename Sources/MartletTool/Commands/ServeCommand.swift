@@ -98,7 +98,8 @@ enum ServeCommand {
             accountRate.spec, roomRate.spec,
             roomRoles.spec, ignoreRoomRoles.spec, roomsPerAccount.spec, audit.spec, quiet.spec, logLevel.spec,
             json.spec, check.spec,
-        ] + AttachmentArguments.specs + RelayAccess.specs + TLSArguments.serverSpecs + PushArguments.specs
+        ] + BusArguments.specs + AttachmentArguments.specs + RelayAccess.specs + TLSArguments.serverSpecs
+            + PushArguments.specs
             + TelemetryArguments.specs + AdminArguments.specs + AlertArguments.specs,
         notes: [
             """
@@ -149,7 +150,8 @@ enum ServeCommand {
             --plaintext is given. The signal HUP reads the certificate, its key, the ticket keys and --client-ca \
             again; existing connections are not affected. `martlet dev-cert` makes certificates for development.
             """,
-        ] + AttachmentArguments.notes + PushArguments.notes + TelemetryArguments.notes + AdminArguments.notes
+        ] + BusArguments.notes + AttachmentArguments.notes + PushArguments.notes + TelemetryArguments.notes
+            + AdminArguments.notes
             + AlertArguments.notes + RelayAccess.notes + [
                 TokensFile.overview
             ],
@@ -196,6 +198,7 @@ enum ServeCommand {
         if arguments.has(shared), database(arguments) == nil {
             throw UsageError(message: "'--shared' requires a database as '--store'")
         }
+        try BusArguments.checkUsage(arguments, isShared: arguments.has(shared))
     }
 
     /// Checks all files that a start or a reload reads, and the database.
@@ -210,6 +213,7 @@ enum ServeCommand {
             _ = try AlertArguments.rules(arguments)
             _ = try AlertArguments.actions(arguments)
             if let uri = database(arguments) { try await PostgresStore.check(uri) }
+            try await BusArguments.check(arguments)
             if let options = try TLSArguments.server(arguments), let fault = try TLSServer(options).certificateFault {
                 throw fault
             }

@@ -1,6 +1,7 @@
 import MartletAdmin
 import MartletDatabase
 import MartletLink
+import MartletNATS
 import MartletPostgres
 import MartletRelay
 import MartletRelaySQLite
@@ -33,6 +34,8 @@ enum RelayLog {
         case store(StoreEvent)
         /// An event of the database of `--store`.
         case database(PostgresEvent)
+        /// An event of the bus of `--bus`.
+        case bus(NATSEvent)
         /// The files of accounts, rules and certificates were read again; the text is the error if this failed, and
         /// nothing has changed.
         case reloaded(String?)
@@ -135,6 +138,7 @@ enum RelayLog {
         case .repeated(let event, let count): members(of: event) + [.init("count", .count(count))]
         case .store(let event): members(of: event)
         case .database(let event): members(of: event)
+        case .bus(let event): members(of: event)
         case .reloaded(let error):
             named(error == nil ? "reloaded" : "reloadFailed", error.map { [.init("error", .string($0))] } ?? [])
         case .restartRequired(let options):
@@ -234,6 +238,14 @@ enum RelayLog {
         }
     }
 
+    private static func members(of event: NATSEvent) -> [JSONLine.Member] {
+        switch event {
+        case .lost: named("busLost", [])
+        case .recovered: named("busRecovered", [])
+        case .payloadTooSmall(let error): named("busPayloadTooSmall", [.init("error", .string("\(error)"))])
+        }
+    }
+
     private static func members(of event: InfluxExporter.Event) -> [JSONLine.Member] {
         switch event {
         case .unavailable(let status):
@@ -284,10 +296,13 @@ extension RelayLog.Event {
         case .repeated(let event, _): event.level
         case .audited(let record): record.isRefusal ? .warning : record.event == .resumed ? .debug : .info
         case .alert(let change): change.isRaised ? .warning : .info
-        case .store(.clockJumped), .database(.clockJumped), .database(.recovered), .restartRequired: .warning
+        case .store(.clockJumped), .database(.clockJumped), .database(.recovered), .bus(.lost), .bus(.recovered),
+            .restartRequired:
+            .warning
         case .telemetry(.recovered), .telemetry(.spoolRecovered): .info
         case .telemetry(.rejected), .telemetry(.unavailable), .telemetry(.spoolFull): .warning
-        case .telemetry, .store, .database, .reloaded(.some), .reopened(.some), .startFailed, .dropped, .auditLost,
+        case .telemetry, .store, .database, .bus(.payloadTooSmall), .reloaded(.some), .reopened(.some), .startFailed,
+            .dropped, .auditLost,
             .alertActionFailed:
             .error
         case .listening, .adminListening, .reloaded(nil), .reopened(nil), .ended: .info
