@@ -70,6 +70,26 @@ typealias PostgresWork<Value> = nonisolated(nonsending) @Sendable (PostgresConne
         machine = PostgresMachine(deadlines, now: Instant(nanoseconds: EventLoop.clock))
     }
 
+    /// A connection that was prepared by the first attempt.
+    static func open(
+        _ uri: String, on loop: EventLoop, _ deadlines: PostgresMachine.Deadlines = PostgresMachine.Deadlines(),
+        _ prepareSession: @escaping PostgresPreparation
+    ) async throws(PostgresError) -> PostgresConnection {
+        let (results, continuation) = AsyncStream<PostgresError?>.makeStream()
+        let connection = PostgresConnection(
+            to: uri, on: loop, deadlines, prepareSession: prepareSession, onReady: { continuation.yield(nil) },
+            onFailure: { continuation.yield($0) })
+        // The first attempt begins when somebody waits.
+        let waiting = Task { await connection.ready() }
+        for await failure in results {
+            guard let failure else { return connection }
+            await connection.close()
+            _ = await waiting.value
+            throw failure
+        }
+        return connection
+    }
+
     private var now: Instant { Instant(nanoseconds: loop.now) }
 
     /// Waits until statements can be sent. Returns false if the connection is closed.

@@ -101,14 +101,14 @@ enum PostgresReader {
         return (row, snapshot)
     }
 
-    private static func row(of room: RoomName, _ result: PostgresResult) throws -> RoomRow? {
+    static func row(of room: RoomName, _ result: PostgresResult) throws -> RoomRow? {
         guard !result.rows.isEmpty else { return nil }
         guard let row = RoomRow(result, 0) else { throw PostgresError.damaged(room: room.text, offset: 0) }
         return row
     }
 
     /// The messages that the rows of devices do not contain yet.
-    private static func tail(of row: RoomRow, _ room: RoomName, _ result: PostgresResult) throws -> [LogEntry] {
+    static func tail(of row: RoomRow, _ room: RoomName, _ result: PostgresResult) throws -> [LogEntry] {
         var entries: [LogEntry] = []
         for index in result.rows {
             let first = row.foldedOffset + UInt64(entries.count) + 1
@@ -237,7 +237,7 @@ enum PostgresReader {
 
     // MARK: Memberships
 
-    private static func record(
+    static func record(
         _ result: PostgresResult, _ row: Int32
     ) -> (room: RoomName, account: AccountName, record: MembershipRecord)? {
         let inviter = result.isNull(row, 3) ? .some(nil) : result.text(row, 3).flatMap { AccountName($0) }.map { $0 }

@@ -205,7 +205,9 @@ enum PostgresSchema {
                 room bytea PRIMARY KEY, max_age bigint, max_count bigint, max_byte_count bigint,
                 CHECK (least(max_age, max_count, max_byte_count) > 0)
             )
-            """
+            """,
+            // The source of which the tables are a copy. A relay removes the row of a complete copy.
+            "CREATE TABLE copy (id bigint PRIMARY KEY CHECK (id = 1), source text NOT NULL, is_complete bigint NOT NULL)",
         ]
     ]
 

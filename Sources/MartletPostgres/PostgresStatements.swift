@@ -106,6 +106,16 @@ enum PostgresStatements {
         SELECT account FROM new WHERE joined >= 0 AND account NOT IN (SELECT account FROM fitting)
         """)
 
+    // MARK: Copies
+
+    /// The source of an incomplete copy, of which a complete copy has none from now on.
+    static let openCopy = PostgresStatement(
+        "open_copy",
+        """
+        WITH gone AS (DELETE FROM copy WHERE is_complete = 1)
+        SELECT source FROM copy WHERE is_complete = 0
+        """)
+
     // MARK: Other relays
 
     /// Notifies the relays that use the schema.

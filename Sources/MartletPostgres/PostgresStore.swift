@@ -84,6 +84,10 @@ public final class PostgresStore: RoomStore {
         pool = PostgresPool(configuration, on: loop, listener, onEvent: onEvent)
         do {
             try await pool.open(uri)
+            let source = try await pool.read { try await $0.run([PostgresQuery(PostgresStatements.openCopy)])[0] }
+            if let name = source.rows.first.flatMap({ source.text($0, 0) }) {
+                throw StoreTransferError.incomplete(source: name)
+            }
             let clock = PostgresQuery(PostgresStatements.clock)
             let stored = try await pool.read { try await $0.run([clock])[0].int64(0, 0) }
             expiryClock = Guarded(
@@ -137,24 +141,13 @@ public final class PostgresStore: RoomStore {
     public static func check(_ uri: String) async throws {
         try checkURI(uri)
         let loop = try EventLoop(name: "martlet-postgres")
-        let failure: PostgresError? = await withCheckedContinuation { continuation in
-            let isDone = Guarded(false)
-            let finish: @Sendable (PostgresError?) -> Void = { failure in
-                let isFirst = isDone.withLock { done in
-                    defer { done = true }
-                    return !done
-                }
-                if isFirst { continuation.resume(returning: failure) }
+        var failure: PostgresError?
+        do throws(PostgresError) {
+            let connection = try await PostgresConnection.open(uri, on: loop) { connection throws(PostgresError) in
+                _ = try await PostgresSchema.check(connection)
             }
-            let connection = PostgresConnection(
-                to: uri, on: loop, PostgresMachine.Deadlines(),
-                prepareSession: { connection throws(PostgresError) in _ = try await PostgresSchema.check(connection) },
-                onFailure: finish)
-            Task {
-                if await connection.ready() { finish(nil) }
-                await connection.close()
-            }
-        }
+            await connection.close()
+        } catch { failure = error }
         await loop.shutdown()
         if let failure { throw failure }
     }
