@@ -238,6 +238,13 @@ package struct RelayEngine: ~Copyable {
         return metrics
     }
 
+    // MARK: Other relays
+
+    /// An event of the bus between the relays of the store.
+    package mutating func busReceived(_ event: BusPeers.Event, now: Instant) {
+        noteEvent()
+    }
+
     /// The rooms of this loop that have members. The caller passes them to the store at least once an hour.
     package var residentRooms: [RoomName] { sessions.rooms.local.residents }
 

@@ -179,7 +179,7 @@ enum AdminCommand {
             switch action.method {
             case .status, .room: return try Output.print(try line(of: content, isJSON: isJSON))
             case .kick, .ban, .unban, .mute, .unmute, .revoke, .retention, .drain: return
-            case .links, .accounts, .rooms, .announce, .erase, .export: break
+            case .links, .accounts, .rooms, .relays, .announce, .erase, .export: break
             }
             let page = try AdministrationPage(parsing: content.rawBytes)
             for item in page.items + page.messages { try Output.print(try line(of: item, isJSON: isJSON)) }

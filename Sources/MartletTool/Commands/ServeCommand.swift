@@ -275,6 +275,7 @@ enum ServeCommand {
             if let audit, let record = AuditRecord(event) { audit.add(.relay(record)) }
             // The process ends as by the signal of an operator.
             if case .note(.administered(let record), _) = event, record.isDrain { _ = kill(getpid(), SIGTERM) }
+            if case .drainRequested = event { _ = kill(getpid(), SIGTERM) }
         }
         let actions = AlertActions(try AlertArguments.actions(arguments)) { note(.alertActionFailed($0, $1)) }
         let alerts = AlertMonitor(relay, rules: try AlertArguments.rules(arguments)) { change in

@@ -173,7 +173,12 @@ enum RelayLog {
                 [.init("count", .count(count))] + (peer.map { [.init("peer", .string("\($0)"))] } ?? []))
         case .proxyRefused(let peer):
             named("proxyRefused", peer.map { [.init("peer", .string("\($0)"))] } ?? [])
-        case .revoked, .roomDecisionsRevoked: AuditRecord(event).map { AuditLog.members(of: $0) } ?? []
+        case .revoked, .kicked, .roomDecisionsRevoked: AuditRecord(event).map { AuditLog.members(of: $0) } ?? []
+        case .drainRequested(let relay): named("drainRequested", [.init("relay", .string(relay))])
+        case .busFaulted(let relay, let fault):
+            named(
+                "busFaulted",
+                (relay.map { [.init("relay", .string("\($0)"))] } ?? []) + [.init("error", .string("\(fault)"))])
         case .storeRecovered: named("storeRecovered", [])
         case .acceptingPaused(let error): named("acceptingPaused", [.init("error", .string("\(error)"))])
         case .tlsFailed(let error, let peer): failure("tlsFailed", error, peer)
@@ -318,9 +323,10 @@ extension RelayLog.Event {
             .membershipsFailed, .attachmentsFailed, .authenticatorFailed, .policyFailed, .undeliveredFailed:
             .error
         case .note(.link(.refused), _), .note(.roomRefused, _), .note(.link(.faulted), _), .connectionsRefused,
-            .proxyRefused, .tlsFailed, .webSocketFailed, .undeliveredReportsDropped, .storeRecovered:
+            .proxyRefused, .tlsFailed, .webSocketFailed, .undeliveredReportsDropped, .storeRecovered,
+            .busFaulted:
             .warning
-        case .note, .revoked, .roomDecisionsRevoked: .info
+        case .note, .revoked, .kicked, .drainRequested, .roomDecisionsRevoked: .info
         }
     }
 }
