@@ -207,7 +207,11 @@ enum PostgresSchema {
             )
             """,
             // The source of which the tables are a copy. A relay removes the row of a complete copy.
-            "CREATE TABLE copy (id bigint PRIMARY KEY CHECK (id = 1), source text NOT NULL, is_complete bigint NOT NULL)",
+            """
+            CREATE TABLE copy (
+                id bigint PRIMARY KEY CHECK (id = 1), source text NOT NULL, is_complete bigint NOT NULL
+            )
+            """,
         ]
     ]
 

@@ -298,15 +298,23 @@ public final class Relay: Sendable {
     ///   - redirect: The endpoint for clients, of 1 to 512 bytes.
     /// - Returns: True when all connections are closed and the store is idle; false when the timeout expires first.
     @discardableResult
-    public func drain(
-        within timeout: Duration, retryAfter: Duration? = .seconds(1), redirect: String? = nil
-    ) async -> Bool {
+    public func drain(within timeout: Duration, retryAfter: Duration?, redirect: String? = nil) async -> Bool {
         guard let running else { return true }
         let notice = Notice(code: .draining, retryAfter: retryAfter, redirect: redirect)
         parts.isDraining.store(true, ordering: .relaxed)
         for listener in running.listeners { listener.close() }
         _ = await running.onLoops { $0.drain(notice) }
         return await running.waitUntilIdle(timeout: timeout)
+    }
+
+    /// Drains the relay. Clients may connect again after a second, or at once if other relays share the store. In both
+    /// cases they spread their attempts (C-92).
+    ///
+    /// - Parameter timeout: The maximum duration of the wait.
+    /// - Returns: True when all connections are closed and the store is idle; false when the timeout expires first.
+    @discardableResult
+    public func drain(within timeout: Duration) async -> Bool {
+        await drain(within: timeout, retryAfter: parts.store.features.contains(.shared) ? nil : .seconds(1))
     }
 
     /// Closes all connections without a notice, and waits for calls of the store.

@@ -272,6 +272,7 @@ package final class SQLiteTransferDestination: SQLiteTransferSource, TransferDes
 
 /// The file that states of which source a store is a copy: `incomplete` or `complete`, and the source in the next line.
 struct CopyMark {
+    /// The number of bytes of the file that are read.
     private static let maxByteCount = 8192
 
     private let path: String

@@ -25,6 +25,10 @@ enum ServeCommand {
             + "is its URI postgres://USER@HOST/NAME [in memory]")
     private static let shared = Option.flag(
         "shared", help: "with a database: other relays use its rooms, too, each with this option")
+    private static let name = Option<String>(
+        "name", "NAME", expectation: "a name of 1 to 256 bytes",
+        help: "with --shared: name of this relay among those of the database [that of the machine, with the port]"
+    ) { (1...256).contains($0.utf8.count) ? $0 : nil }
     private static let memory = Option.byteCount(
         "memory", atLeast: 32 << 20,
         help: "memory of the relay: half for messages, half for links and connections [1G]")
@@ -90,7 +94,8 @@ enum ServeCommand {
         name: "serve",
         summary: "Run a relay, which keeps rooms and delivers their messages.",
         options: [
-            config.spec, listen.spec, store.spec, shared.spec, history.spec, historyBytes.spec, historyAge.spec,
+            config.spec, listen.spec, store.spec, shared.spec, name.spec, history.spec, historyBytes.spec,
+            historyAge.spec,
             memory.spec,
             drain.spec,
             multipath.spec, loops.spec, spin.spec, maxConnections.spec, proxies.spec, unlimitedPeers.spec,
@@ -190,6 +195,7 @@ enum ServeCommand {
     private static func checkCompanions(_ arguments: ParsedArguments) throws(UsageError) {
         let pairs = [
             (historyAge.spec, store.spec), (ignoreRoomRoles.spec, store.spec), (roomsPerAccount.spec, roomRoles.spec),
+            (name.spec, shared.spec),
         ]
         for (option, companion) in pairs
         where arguments.values[option.name] != nil && arguments.values[companion.name] == nil {
@@ -269,7 +275,8 @@ enum ServeCommand {
         let directory = database(arguments) == nil ? arguments[Self.store] : nil
         let disk = AttachmentArguments.disk(arguments, directory: directory)
         let attachments = try AttachmentArguments.store(arguments, directory: directory, disk)
-        let relay = try relay(arguments, sockets, access, store, attachments, disk, webhook, telemetry) { event in
+        let bus = try await BusArguments.make(arguments, store) { note(.bus($0)) }
+        let relay = try relay(arguments, sockets, access, store, attachments, disk, webhook, telemetry, bus) { event in
             let now = Instant(nanoseconds: EventLoop.clock)
             for event in groups.withLock({ $0.add(event, now: now) }) { note(event) }
             if let audit, let record = AuditRecord(event) { audit.add(.relay(record)) }
@@ -358,11 +365,12 @@ enum ServeCommand {
     private static func relay(
         _ arguments: ParsedArguments, _ sockets: [TCPListener.Socket], _ access: RelayAccess,
         _ diskStore: (any RoomStore)?, _ attachments: (any AttachmentStore)?, _ disk: DiskSpace?, _ webhook: Webhook?,
-        _ telemetry: InfluxExporter?, onEvent: @escaping @Sendable (RelayEvent) -> Void
+        _ telemetry: InfluxExporter?, _ bus: (any RelayBus)?, onEvent: @escaping @Sendable (RelayEvent) -> Void
     ) throws -> Relay {
         let shares = MemoryShares(of: arguments[memory] ?? 1 << 30, storesInMemory: diskStore == nil)
         var configuration = Relay.Configuration(addresses: addresses(arguments, sockets))
         configuration.sockets = sockets
+        configuration.name = name(arguments, configuration.addresses)
         configuration.loopCount = arguments[loops] ?? configuration.loopCount
         configuration.engine.memoryBudget = shares.engine
         configuration.spinLimit = arguments[spin] ?? configuration.spinLimit
@@ -392,7 +400,17 @@ enum ServeCommand {
         return Relay(
             configuration: configuration, store: diskStore ?? memoryStore(arguments, shares),
             authenticator: access.authenticator, policy: access.policy, telemetry: telemetry, attachments: attachments,
-            onUndelivered: webhook, onEvent: onEvent)
+            onUndelivered: webhook, bus: bus, onEvent: onEvent)
+    }
+
+    /// The name of the relay on its bus. Relays that listen on all addresses of their machines have the same address.
+    private static func name(_ arguments: ParsedArguments, _ addresses: [SocketAddress]) -> String? {
+        if let given = arguments[name] { return given }
+        guard arguments.has(shared), let address = addresses.first, address.port != 0 else { return nil }
+        var bytes = [CChar](repeating: 0, count: 256)
+        guard unsafe gethostname(&bytes, bytes.count - 1) == 0 else { return nil }
+        let host = String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return "\(host):\(address.port)"
     }
 
     /// An option whose values are addresses or networks.
