@@ -229,7 +229,8 @@ let package = Package(
         .testTarget(
             name: "MartletPostgresTests",
             dependencies: [
-                "MartletPostgres", "MartletRelaySQLite", "MartletRelay", "Martlet", "MartletStoreTestSupport",
+                "MartletPostgres", "MartletNATS", "MartletRelaySQLite", "MartletRelay", "Martlet",
+                "MartletStoreTestSupport",
             ], swiftSettings: settings),
         .testTarget(
             name: "MartletNATSTests", dependencies: ["MartletNATS", "MartletRelay", "MartletStoreTestSupport"],

@@ -1,5 +1,6 @@
 import Foundation
 import MartletRelay
+import MartletStoreTestSupport
 import MartletTransport
 import Testing
 

@@ -142,7 +142,7 @@ enum ServeCommand {
             The URI of --store is one of libpq: options such as sslmode=verify-full follow a question mark, the \
             password can also be in the variable PGPASSWORD or a password file, and options=-csearch_path%3DNAME names \
             another schema than martlet. While the database is away, messages wait, and the log states it \
-            (databaseLost, databaseRecovered); after ten minutes they are refused. Attachments are in memory.
+            (databaseLost, databaseRecovered); after ten minutes they are refused.
             """,
             "--listen may be repeated. [::] includes IPv4 unless 0.0.0.0 is given with the same port.",
             """
@@ -204,6 +204,8 @@ enum ServeCommand {
         if arguments.has(shared), database(arguments) == nil {
             throw UsageError(message: "'--shared' requires a database as '--store'")
         }
+        try AttachmentArguments.checkUsage(
+            arguments, hasDatabase: database(arguments) != nil, isShared: arguments.has(shared), name: arguments[name])
         try BusArguments.checkUsage(arguments, isShared: arguments.has(shared))
     }
 
@@ -274,7 +276,8 @@ enum ServeCommand {
         try await checkRoles(of: store, arguments)
         let directory = database(arguments) == nil ? arguments[Self.store] : nil
         let disk = AttachmentArguments.disk(arguments, directory: directory)
-        let attachments = try AttachmentArguments.store(arguments, directory: directory, disk)
+        let attachments = try AttachmentArguments.store(
+            arguments, directory: directory, disk, sharedBy: arguments.has(shared) ? arguments[name] ?? "" : nil)
         let bus = try await BusArguments.make(arguments, store) { note(.bus($0)) }
         let relay = try relay(arguments, sockets, access, store, attachments, disk, webhook, telemetry, bus) { event in
             let now = Instant(nanoseconds: EventLoop.clock)

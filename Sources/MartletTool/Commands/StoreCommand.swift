@@ -28,8 +28,8 @@ enum StoreCommand {
         notes: [
             """
             check reads everything, attachments included, and prints each fault. backup writes a copy of rooms and \
-            attachments to the new folder TARGET, and reads it. restore puts the backup TARGET in the place of the rooms in \
-            DIR, whose files are renamed, and adds its attachments.
+            attachments to the new folder TARGET, and reads it. restore puts the backup TARGET in the place of the \
+            rooms in DIR, whose files are renamed, and adds its attachments.
             """,
             """
             After a restore each room continues under another identity of its log. A reader that has received messages \
@@ -48,8 +48,8 @@ enum StoreCommand {
             memberships, marks, bounds of rooms and the counters of devices are copied, attachments are not.
             """,
             """
-            check, export and backup may be used while a relay runs, and read the state of one instant; copy reads that \
-            of an instant for each room. The other actions, and copy for TARGET, require that no relay uses it.
+            check, export and backup may be used while a relay runs, and read the state of one instant; copy reads \
+            that of an instant for each room. The other actions, and copy for TARGET, require that no relay uses it.
             """,
             """
             After damage of a file with roles, a relay with --room-roles refuses the rooms whose roles were lost, or \

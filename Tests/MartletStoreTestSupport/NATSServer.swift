@@ -4,7 +4,7 @@ import Synchronization
 /// A nats-server of its own on a loopback port, which ends with this process or this object.
 ///
 /// Without nats-server the tests that need it are skipped: `@Test(.enabled(if: NATSServer.isInstalled))`.
-final class NATSServer: Sendable {
+package final class NATSServer: Sendable {
     private static let program: String? = {
         let found = ["/usr/sbin/nats-server", "/usr/bin/nats-server", "/usr/local/bin/nats-server"].first {
             FileManager.default.isExecutableFile(atPath: $0)
@@ -14,7 +14,7 @@ final class NATSServer: Sendable {
         }
         return found
     }()
-    static var isInstalled: Bool { program != nil }
+    package static var isInstalled: Bool { program != nil }
 
     private struct Failed: Error { var text: String }
 
@@ -25,7 +25,7 @@ final class NATSServer: Sendable {
     private let process = Mutex<(process: Process, input: Pipe)?>(nil)
 
     /// - Parameter configuration: Lines of the server's configuration.
-    init(_ configuration: String = "") async throws {
+    package init(_ configuration: String = "") async throws {
         folder = "/tmp/martlet-nats-\(UUID().uuidString.prefix(8))"
         self.configuration = configuration
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -38,18 +38,18 @@ final class NATSServer: Sendable {
     }
 
     /// HOST:PORT.
-    var address: String { "127.0.0.1:\(port.withLock { $0 })" }
-    var url: String { "nats://\(address)" }
+    package var address: String { "127.0.0.1:\(port.withLock { $0 })" }
+    package var url: String { "nats://\(address)" }
 
     /// The path of a new file in the server's folder.
-    func write(_ name: String, _ text: String) throws -> String {
+    package func write(_ name: String, _ text: String) throws -> String {
         let path = "\(folder)/\(name)"
         try text.write(toFile: path, atomically: true, encoding: .utf8)
         return path
     }
 
     /// Starts the server, again on the same port after `stop`.
-    func start() async throws {
+    package func start() async throws {
         let (number, started, input) = (port.withLock { $0 }, Process(), Pipe())
         let file = try write("nats.conf", "host: 127.0.0.1\nports_file_dir: \"\(folder)\"\n\(configuration)\n")
         started.executableURL = URL(fileURLWithPath: "/bin/bash")
@@ -82,7 +82,7 @@ final class NATSServer: Sendable {
     }
 
     /// Ends the server without the consent of its clients.
-    func stop() {
+    package func stop() {
         let running = process.withLock { held in
             defer { held = nil }
             return held
