@@ -126,22 +126,24 @@ extension Relay {
     /// - Returns: Whether a relay has the name.
     @discardableResult
     public func drain(relay name: String) async -> Bool {
-        guard let place = await relays().firstIndex(where: { $0.name == name }) else { return false }
-        if place == 0 {
+        // An earlier process of a relay has the same name, and was heard before.
+        let known = await relays().filter { $0.name == name }
+        guard let relay = known.max(by: { $0.heardAt ?? .max < $1.heardAt ?? .max }) else { return false }
+        if relay.heardAt == nil {
             parts.onEvent(.drainRequested(by: name))
             drivers.first?.loop.startTask { [weak self, parts] in
                 _ = await self?.drain(within: parts.configuration.drainTimeout)
             }
         } else {
-            perform(.drain(name))
+            perform(.drain(name), at: relay.relay)
         }
         return true
     }
 
-    /// Performs a command at the other relays of the bus.
-    func perform(_ command: BusCommand) {
+    /// Performs a command at one of the other relays of the bus, or at all.
+    func perform(_ command: BusCommand, at relay: RelayID? = nil) {
         guard let port = busPort, let loop = drivers.first?.loop else { return }
-        port.perform(command, now: Instant(nanoseconds: loop.currentTime))
+        port.perform(command, at: relay, now: Instant(nanoseconds: loop.currentTime))
     }
 
     /// Ends the links of an account, which may sign in again at once, also at the other relays of the bus (R-198,

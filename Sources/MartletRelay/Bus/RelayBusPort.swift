@@ -68,10 +68,10 @@ final class RelayBusPort: Sendable {
         }
     }
 
-    /// Performs a command at all other relays.
-    func perform(_ command: BusCommand, now: Instant) {
+    /// Performs a command at one of the other relays, or at all.
+    func perform(_ command: BusCommand, at relay: RelayID?, now: Instant) {
         state.withLock { state in
-            state.peers.perform(command, now: now)
+            state.peers.perform(command, at: relay, now: now)
             bus.send(state.peers.takeDatagrams())
         }
     }

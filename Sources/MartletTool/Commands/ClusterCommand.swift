@@ -1,6 +1,5 @@
 import Martlet
 import MartletToolSupport
-import MartletTransport
 import MartletWire
 
 /// `martlet cluster`: the relays that share a database, over the protocol and the bus between them (R-214).
@@ -11,6 +10,9 @@ enum ClusterCommand {
     /// The interval at which `drain` looks whether the relay has ended.
     private static let pollInterval = Duration.milliseconds(500)
 
+    /// The milliseconds after which a relay that is not heard counts as away (R-214).
+    private static let maxSilence: UInt64 = 3000  // bound
+
     static let spec = CommandSpec(
         name: "cluster",
         summary: "List the relays that share a database, or drain one of them.",
@@ -19,9 +21,9 @@ enum ClusterCommand {
         notes: [
             """
             status lists the relays of the bus (serve --bus), the one that answers first: its name (serve --name), \
-            whether it serves or drains, its links and rooms in memory, its program, the milliseconds by which its \
-            clock is ahead, and the milliseconds since it was heard. A relay that was not heard for three seconds is \
-            not listed.
+            whether it serves, drains or is away, its links and rooms in memory, its program, the milliseconds by \
+            which its clock is ahead, and the milliseconds since it was heard. A relay that was not heard for three \
+            seconds is away, and after half a minute it is not listed.
             """,
             """
             drain RELAY ends the relay with this name as the signal TERM does: it accepts no connection, requests its \
@@ -48,9 +50,7 @@ enum ClusterCommand {
             guard arguments[wait] == nil else { throw UsageError(message: "'--wait' requires the action drain") }
             let isJSON = arguments.has(json)
             return try await AdminCommand.connected(arguments, agent: "cluster") { client in
-                for relay in try await relays(client) {
-                    try Output.print(isJSON ? json(of: relay).text : text(of: relay))
-                }
+                for line in try await lines(of: relays(client), isJSON: isJSON) { try Output.print(line) }
             }
         case ("drain", 2):
             let (name, wait) = (operands[1], arguments[wait] ?? .zero)
@@ -82,11 +82,15 @@ enum ClusterCommand {
             throw CommandError(.failure, "no relay has the name \(name): see 'martlet cluster status'")
         }
         let query = AdministrationQuery(name: name)
-        _ = try await client.request(
-            AdministrationMethod.drain.rawValue, content: query.encode(), timeout: AdminCommand.maxWait)
+        try await unlessLost {
+            _ = try await client.request(
+                AdministrationMethod.drain.rawValue, content: query.encode(), timeout: AdminCommand.maxWait)
+        }
         let end = ContinuousClock.now + wait
         while wait > .zero {
-            guard try await relays(client).contains(where: { $0.relay == relay.relay }) else { return }
+            let listed = try await unlessLost { try await relays(client) } ?? [relay]
+            guard let found = listed.first(where: { $0.relay == relay.relay }), state(of: found, in: listed) != .away
+            else { return }
             guard ContinuousClock.now < end else {
                 throw CommandError(.failure, "the relay \(name) has not ended within \(wait)")
             }
@@ -94,35 +98,49 @@ enum ClusterCommand {
         }
     }
 
+    /// The value of a request; nil if its link ended first, because the relay that drains has taken it.
+    private static func unlessLost<Value>(_ body: () async throws -> Value) async throws -> Value? {
+        do { return try await body() } catch let error as MartletError where error.code == .connectionLost {
+            return nil
+        }
+    }
+
     // MARK: Lines
 
-    /// The milliseconds by which the clock of a relay is ahead of that of the one that answers, and those since it was
-    /// heard; nil for that one.
-    private static func times(of relay: PeerRelay) -> (ahead: Int64, age: Int64)? {
-        guard let heardAt = relay.heardAt else { return nil }
-        func difference(_ first: UInt64, _ second: UInt64) -> Int64 {
-            first >= second ? Int64(clamping: first - second) : -Int64(clamping: second - first)
-        }
-        return (difference(relay.clock, heardAt), max(0, difference(EventLoop.wallClock, heardAt)))
+    private enum State: String {
+        case serves, drains, away
     }
 
-    static func text(of relay: PeerRelay) -> String {
-        let state = relay.isDraining ? "drains" : "serves"
-        let times = times(of: relay).map { "  clock \($0.ahead)  heard \($0.age)" } ?? ""
-        let counts = "links \(relay.linkCount)  rooms \(relay.roomCount)"
-        return SafeText.line("\(relay.name)  \(state)  \(counts)  \(relay.agent)\(times)")
+    /// The milliseconds since a relay was heard, by the clock of the first one, which answers.
+    private static func age(of relay: PeerRelay, in relays: [PeerRelay]) -> UInt64? {
+        guard let heardAt = relay.heardAt, let now = relays.first?.clock else { return nil }
+        return now - min(heardAt, now)
     }
 
-    static func json(of relay: PeerRelay) -> JSONLine {
-        let times = times(of: relay).map { times -> [JSONLine.Member] in
-            [.init("clockAhead", .string("\(times.ahead)")), .init("heardAgo", .count(Int(times.age)))]
-        }
-        return .object(
-            [
-                .init("name", .string(relay.name)), .init("draining", .bool(relay.isDraining)),
+    private static func state(of relay: PeerRelay, in relays: [PeerRelay]) -> State {
+        if let age = age(of: relay, in: relays), age >= maxSilence { return .away }
+        return relay.isDraining ? .drains : .serves
+    }
+
+    static func lines(of relays: [PeerRelay], isJSON: Bool) -> [String] {
+        relays.map { relay in
+            let state = state(of: relay, in: relays).rawValue
+            let age = age(of: relay, in: relays)
+            // How far the clock was ahead when the relay was heard.
+            let ahead = relay.heardAt.map { Int64(clamping: relay.clock) - Int64(clamping: $0) }
+            guard isJSON else {
+                let times = ahead.flatMap { ahead in age.map { "  clock \(ahead)  heard \($0)" } } ?? ""
+                let counts = "links \(relay.linkCount)  rooms \(relay.roomCount)"
+                return SafeText.line("\(relay.name)  \(state)  \(counts)  \(relay.agent)\(times)")
+            }
+            let members: [JSONLine.Member?] = [
+                .init("name", .string(relay.name)), .init("state", .string(state)),
                 .init("links", .count(Int(relay.linkCount))), .init("rooms", .count(Int(relay.roomCount))),
                 .init("agent", .string(relay.agent)),
                 .init("relay", .string(String(relay.relay.rawValue, radix: 16))),
-            ] + (times ?? []))
+                ahead.map { .init("clockAhead", .decimal(Double($0))) }, age.map { .init("heardAgo", .count($0)) },
+            ]
+            return JSONLine.object(members.compactMap { $0 }).text
+        }
     }
 }

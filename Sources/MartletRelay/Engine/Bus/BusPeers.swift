@@ -54,6 +54,8 @@ package struct BusPeers: Sendable {
     private struct Command: Sendable {
         let number: UInt64
         let command: BusCommand
+        /// The relay that performs it; nil for all.
+        let relay: RelayID?
         let end: Instant
         var performers: Set<RelayID> = []
     }
@@ -95,11 +97,13 @@ package struct BusPeers: Sendable {
     /// Adds items to the next datagrams.
     package mutating func append(_ messages: [BusMessage]) { outgoing += messages }
 
-    /// Sends a command to all other relays until each has performed it.
-    package mutating func perform(_ command: BusCommand, now: Instant) {
+    /// Sends a command to one of the other relays, or to all, until each has performed it. A relay that starts
+    /// meanwhile performs a command to all.
+    package mutating func perform(_ command: BusCommand, at relay: RelayID? = nil, now: Instant) {
         commandNumber += 1
-        outgoing.append(BusMessage(.command(commandNumber, command)))
-        commands.append(Command(number: commandNumber, command: command, end: now + Self.forgetTimeout))
+        outgoing.append(BusMessage(.command(commandNumber, command), to: relay))
+        commands.append(
+            Command(number: commandNumber, command: command, relay: relay, end: now + Self.forgetTimeout))
         if commands.count > Self.maxCommandCount { commands.removeFirst() }
     }
 
@@ -130,8 +134,13 @@ package struct BusPeers: Sendable {
             }
             if peer.heardAt + Self.forgetTimeout <= now { peers[relay] = nil }
         }
-        commands.removeAll { $0.end <= now || peers.keys.allSatisfy($0.performers.contains) }
-        for command in commands { outgoing.append(BusMessage(.command(command.number, command.command))) }
+        commands.removeAll { command in
+            let relays = command.relay.map { [$0] } ?? Array(peers.keys)
+            return command.end <= now || relays.allSatisfy(command.performers.contains)
+        }
+        for command in commands {
+            outgoing.append(BusMessage(.command(command.number, command.command), to: command.relay))
+        }
         return events
     }
 
