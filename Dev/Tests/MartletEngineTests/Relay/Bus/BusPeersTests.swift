@@ -21,7 +21,8 @@ import Testing
         _ number: UInt64, of relay: RelayID = other, _ messages: [BusMessage]
     ) -> [UInt8] {
         var writer = BusWriter(relay: relay, after: number - 1, maxByteCount: 4096)
-        for message in messages { writer.append(message) }
+        // A confirmation of no command has no effect.
+        for message in messages.isEmpty ? [BusMessage(.performed(0))] : messages { writer.append(message) }
         return writer.finish().datagrams[0]
     }
 
