@@ -82,7 +82,8 @@ final class RelayBusPort: Sendable {
             guard let index = state.drivers.firstIndex(where: { $0 === driver }) else { return }
             state.counts[index] = (links, rooms)
             guard index == 0 else { return }
-            pass(state.peers.beat(overview(state, driver.loop), now: driver.now), state)
+            let overview = overview(state, driver.loop)
+            pass(state.peers.beat(overview, now: driver.now), state)
             bus.send(state.peers.takeDatagrams())
         }
     }

@@ -138,7 +138,7 @@ enum ClusterCommand {
                 .init("links", .count(Int(relay.linkCount))), .init("rooms", .count(Int(relay.roomCount))),
                 .init("agent", .string(relay.agent)),
                 .init("relay", .string(String(relay.relay.rawValue, radix: 16))),
-                ahead.map { .init("clockAhead", .decimal(Double($0))) }, age.map { .init("heardAgo", .count($0)) },
+                ahead.map { .init("clockAhead", .count($0)) }, age.map { .init("heardAgo", .count($0)) },
             ]
             return JSONLine.object(members.compactMap { $0 }).text
         }

@@ -117,9 +117,8 @@ struct RelayBusTests {
             #expect(await !first.relay.drain(relay: "three"))
             while await second.relay.statistics.connections > 0 { await Task.yield() }
         }
-        await second.close()
-        while await first.relay.relays().count > 1 { await Task.yield() }
-        await first.close()
+        while await first.relay.relays().last?.isDraining != true { await Task.yield() }
+        for relay in [second, first] { await relay.close() }
         withExtendedLifetime(server) {}
     }
 }

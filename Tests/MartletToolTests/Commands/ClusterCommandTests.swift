@@ -20,7 +20,7 @@ import Testing
             ClusterCommand.lines(of: relays, isJSON: false) == [
                 "one  serves  links 3  rooms 2  a/1",
                 "two  drains  links 3  rooms 2  a/1  clock 100  heard 600",
-                "three\\n  away  links 3  rooms 2  a/1  clock -6999  heard 3000",
+                "three⏎  away  links 3  rooms 2  a/1  clock -6999  heard 3000",
             ])
         #expect(
             ClusterCommand.lines(of: relays, isJSON: true)[1]

@@ -193,7 +193,9 @@ package final class VirtualRelay {
         case .answered(let answer, let loop): loops.answered(answer, at: loop, now: now)
         case .changed(let revision): loops.changed(revision, now: now)
         case .datagram(let bytes): pass(peers?.receive(bytes.rawBytes, now: now) ?? [], now: now)
-        case .beat: pass(peers?.beat(overview, now: now) ?? [], now: now)
+        case .beat:
+            let overview = overview
+            pass(peers?.beat(overview, now: now) ?? [], now: now)
         case .send(let loop, let messages): loops.receive(messages, at: loop, now: now)
         }
     }

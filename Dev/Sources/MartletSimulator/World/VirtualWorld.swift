@@ -69,6 +69,7 @@ package final class VirtualWorld {
         self.seed = seed
         var configuration = configuration
         configuration.sharesRooms = relayCount > 1
+        if relayCount > 1 { configuration.busDatagramByteCount = RelayBusBounds.minDatagramByteCount }
         let store = VirtualStore(isShared: relayCount > 1, seed: seed)
         self.store = store
         relays = (0..<UInt64(relayCount)).map {
@@ -76,7 +77,7 @@ package final class VirtualWorld {
             VirtualRelay(configuration, loopCount: loopCount, seed: seed &+ $0 << 48, store: store)
         }
         if relayCount > 1 { storePath = VirtualStorePath(self, seed: seed) }
-        if configuration.busDatagramByteCount != nil { bus = VirtualBus(self, seed: seed) }
+        if relayCount > 1 { bus = VirtualBus(self, seed: seed) }
         setWallClock()
     }
 

@@ -7,7 +7,7 @@ package import MartletWire
 /// | state of a relay | owns | ends |
 /// |---|---|---|
 /// | unknown | nothing | a datagram: heard, incomplete from its number on |
-/// | heard | the number of the last datagram, its last beat, numbers of its commands | nothing heard for `lossTimeout`: away |
+/// | heard | the number of the last datagram, its last beat, its commands | nothing heard for `lossTimeout`: away |
 /// | away | the same | a datagram: heard; nothing heard for `forgetTimeout`: unknown |
 ///
 /// | state of a command | owns | ends |
@@ -69,6 +69,8 @@ package struct BusPeers: Sendable {
     private var commands: [Command] = []
     private var outgoing: [BusMessage] = []
     private var hasForeignFault = false
+    /// Whether reports may have been left out because nobody was heard. The next datagram leaves out a number.
+    private var hasGap = false
     /// Datagrams that were not taken: invalid, late, repeated or of a relay beyond the maximum.
     package private(set) var ignoredCount: UInt64 = 0
 
@@ -112,7 +114,10 @@ package struct BusPeers: Sendable {
     /// - Parameter hasLost: Whether items in front of them were lost.
     package mutating func takeDatagrams(hasLost: Bool = false) -> [[UInt8]] {
         var writer = BusWriter(relay: id, after: number, maxByteCount: maxByteCount)
-        if hasLost { writer.skip() }
+        if hasLost || hasGap && !outgoing.isEmpty {
+            writer.skip()
+            hasGap = false
+        }
         for message in outgoing { writer.append(message) }
         outgoing = []
         let datagrams: [[UInt8]]
@@ -160,6 +165,7 @@ package struct BusPeers: Sendable {
             return []
         }
         var events: [Event] = []
+        hasGap = hasGap || peer.isAway
         if peer.isAway || head.number != peer.number + 1 { events.append(.incomplete(head.relay, before: head.number)) }
         (peer.number, peer.heardAt, peer.isAway) = (head.number, now, false)
         peers[head.relay] = peer

@@ -7,7 +7,7 @@ import MartletWire
 /// | state of a relay | owns | ends |
 /// |---|---|---|
 /// | unknown | nothing | an item of it |
-/// | known | its accounts, their number, the number of the datagram with all of them | it is lost; the room is evicted |
+/// | known | its accounts, and the number of the datagram with all of them | it is lost; the room is evicted |
 ///
 /// Items of a relay arrive in the order of its datagrams. What a lost datagram had is replaced by all members of the
 /// relay, for which `isComplete` asks.
@@ -106,7 +106,7 @@ struct RemoteMembers: ~Copyable, Neutral, Sendable {
 
     // MARK: Progress
 
-    /// The progress of an account waits for messages that the copy misses. The highest offsets of each account are kept.
+    /// The progress of an account waits for messages that the copy misses. The highest offsets are kept.
     mutating func wait(_ entry: BusMember) {
         guard let known = waiting[entry.account] else {
             if waiting.count < Self.maxWaitingCount { waiting[entry.account] = entry }
