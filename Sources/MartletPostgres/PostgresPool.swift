@@ -32,7 +32,7 @@ actor PostgresPool {
     private var reads: [ReadJob] = []
     private var readers: [CheckedContinuation<Bool, Never>] = []
     private var known = KnownRooms()
-    /// Other relays; they are told of changes if the store is shared.
+    /// The connection to other relays, which learn of changes if the store is shared.
     private nonisolated let listener: PostgresListener
     /// The rooms that are being folded and trimmed, and whether they need it again.
     private var maintained: [RoomName: Bool] = [:]

@@ -53,7 +53,7 @@ public final class SharedAttachmentStore: AttachmentStore {
             .map { AttachmentFolder(path: "\(directory)/\($0)") }
     }
 
-    /// Adopts a complete attachment that this relay does not have and another one does.
+    /// Adopts a complete attachment of a different relay, unless this one has it.
     private func adopt(_ digest: AttachmentDigest, in room: RoomName) async throws {
         let name = AttachmentIndex.Name(room: room, digest: digest)
         guard !own.has(name) else { return }

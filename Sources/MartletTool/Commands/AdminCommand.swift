@@ -72,7 +72,8 @@ enum AdminCommand {
             links and accounts list those that are connected, rooms all rooms of the store by name. announce without \
             ROOM publishes in all rooms in memory. kick without ROOM ends the connections of an account, which may \
             connect again; revoke ends them for good if the relay also refuses the credential (--revoked). drain ends \
-            the relay, or the one of its bus with the name RELAY, as the signal TERM does. export writes the messages of a room.
+            the relay, or the one of its bus with the name RELAY, as the signal TERM does. export writes the \
+            messages of a room.
             """,
             """
             retention sets bounds of the room in place of those of the relay, tighter or looser: --messages, --days \

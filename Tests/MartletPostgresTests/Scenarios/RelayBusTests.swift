@@ -103,7 +103,7 @@ struct RelayBusTests {
 
     //
     @Test(arguments: Kind.installed)
-    func `a kick and a drain at one relay → the links at the other one end, and it leaves the list`(kind: Kind)
+    func `a kick and a drain at one relay → the links at the other one end, and the list states it`(kind: Kind)
         async throws
     {
         let (first, second, server) = try await relays(kind)
