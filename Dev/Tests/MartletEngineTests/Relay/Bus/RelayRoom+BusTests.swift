@@ -14,6 +14,7 @@ import Testing
         var script = RoomScript(busItemByteCount: 4096)
         script.rooms.busReceived(.incomplete(Self.two, before: 1), now: script.now)
         for member in members { script.join(member) }
+        script.rooms.loaded(script.room, RoomSnapshot())
         _ = script.drain()
         script.receive([], isWhole: true)
         _ = script.drain()
@@ -29,6 +30,7 @@ import Testing
         var script = RoomScript(busItemByteCount: 4096)
         script.rooms.busReceived(.incomplete(Self.two, before: 1), now: script.now)
         script.join("alice")
+        script.rooms.loaded(script.room, RoomSnapshot())
         let items = script.drain().items
         #expect(items.first == .wanted([.lobby]))
         guard case .members(let members)? = items.last else {
