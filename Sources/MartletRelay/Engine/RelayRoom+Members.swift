@@ -49,6 +49,13 @@ extension RelayRoom {
     /// the same receipts. They are found by the messages, because a receipt of each member must not visit all
     /// members.
     private func slotsOfAuthors(from first: UInt64, upTo last: UInt64, except account: AccountName) -> [Int] {
+        // Another relay may have stored earlier messages, whose authors are not known here.
+        if first < log.tail.first, members.busItemByteCount > 0, members.reportsPresence {
+            return members.slots.filter { slot in
+                members.isPresent(slot) && members[slot].who.account != account
+                    && members[slot].features.contains(.receipts)
+            }
+        }
         let first = max(first, log.tail.first)
         guard first <= last else { return [] }
         var seen: Set<Int32> = []
