@@ -165,7 +165,7 @@ test: deps lint ## lint, build with warnings as errors and run every test
 	@Scripts/interoperability .build/debug/martlet
 	@Scripts/conformance --test .build/debug/martlet
 	@Scripts/kill9 --clients 20 --relays 20 --bots 5 .build/debug
-	@Scripts/cluster --rooms 1 --rounds 6 .build/debug
+	@Scripts/cluster --rooms 1 --rounds 6 --replacements 1 .build/debug
 	@Scripts/operations --quick .build/debug
 	@Scripts/test-completions .build/debug
 	@Specs/model/check authentication >/dev/null
@@ -234,9 +234,9 @@ typescript: deps ## compile the client in TypeScript, and test it alone, with a 
 	@MARTLET=$(CURDIR)/.build/debug/martlet MARTLET_WEBSOCKET=1 Clients/TypeScript/run-tests
 
 cluster: deps ## disturb three relays of one database, and compare what clients saw: make cluster CLUSTER="--relays 5"
-	@Scripts/install-dependencies python3 postgresql
+	@Scripts/install-dependencies python3 postgresql nats-server
 	@$(SWIFT) build $(release) --quiet --product martlet
-	@Scripts/cluster --max-recovery 3 $(CLUSTER)
+	@Scripts/cluster --max-recovery 3 --max-delivery 2 $(CLUSTER)
 
 bugs: deps ## plant faults in a copy, one at a time, and let the simulator find each within 2,000 seeds
 	@Scripts/install-dependencies python3

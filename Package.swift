@@ -41,6 +41,7 @@ let package = Package(
         .library(name: "MartletSQLite", targets: ["MartletSQLite"]),
         .library(name: "MartletRelaySQLite", targets: ["MartletRelaySQLite"]),
         .library(name: "MartletPostgres", targets: ["MartletPostgres"]),
+        .library(name: "MartletNATS", targets: ["MartletNATS"]),
         .library(name: "MartletTimeline", targets: ["MartletTimeline"]),
         .library(name: "MartletObservation", targets: ["MartletObservation"]),
         .library(name: "MartletAdmin", targets: ["MartletAdmin"]),
@@ -79,6 +80,7 @@ let package = Package(
                 .linkedLibrary("ssl", .when(platforms: [.linux])), .linkedLibrary("crypto", .when(platforms: [.linux])),
             ]),
         .systemLibrary(name: "CMartletPostgres", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+        .systemLibrary(name: "CMartletNATS", providers: [.apt(["libnats-dev"]), .brew(["cnats"])]),
         .systemLibrary(name: "CMartletPcap", providers: [.apt(["libpcap-dev"])]),
         .systemLibrary(name: "CMartletSQLite", providers: [.apt(["libsqlite3-dev"])]),
         .target(name: "MartletWire", dependencies: ["CMartletCodec"], swiftSettings: settings),
@@ -161,7 +163,13 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "MartletPostgres",
-            dependencies: ["MartletRelay", "MartletTransport", "MartletLink", "MartletWire", "CMartletPostgres"],
+            dependencies: [
+                "MartletRelay", "MartletAuthentication", "MartletTransport", "MartletLink", "MartletWire",
+                "CMartletPostgres",
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "MartletNATS", dependencies: ["MartletRelay", "MartletTransport", "CMartletNATS"],
             swiftSettings: settings),
         .target(
             name: "MartletTimeline",
@@ -181,7 +189,8 @@ let package = Package(
         .executableTarget(
             name: "MartletTool",
             dependencies: [
-                "Martlet", "MartletRelay", "MartletSQLite", "MartletRelaySQLite", "MartletPostgres", "MartletDatabase",
+                "Martlet", "MartletRelay", "MartletSQLite", "MartletRelaySQLite", "MartletPostgres", "MartletNATS",
+                "MartletDatabase",
                 "MartletAuthentication", "MartletDecode", "MartletToolSupport", "MartletTransport", "MartletLink",
                 "MartletWire", "MartletWebhook", "MartletWebSocket", "MartletTelemetry", "MartletAdmin",
                 "CMartletSystem",
@@ -233,8 +242,12 @@ let package = Package(
         .testTarget(
             name: "MartletPostgresTests",
             dependencies: [
-                "MartletPostgres", "MartletRelaySQLite", "MartletRelay", "Martlet", "MartletStoreTestSupport",
+                "MartletPostgres", "MartletNATS", "MartletRelaySQLite", "MartletRelay", "Martlet",
+                "MartletStoreTestSupport",
             ], swiftSettings: settings),
+        .testTarget(
+            name: "MartletNATSTests", dependencies: ["MartletNATS", "MartletRelay", "MartletStoreTestSupport"],
+            swiftSettings: settings),
         .testTarget(
             name: "MartletAdminTests",
             dependencies: [

@@ -34,7 +34,7 @@ typealias PostgresWork<Value> = nonisolated(nonsending) @Sendable (PostgresConne
     private let prepareSession: PostgresPreparation
     private let onReady: @Sendable () -> Void
     private let onFailure: @Sendable (PostgresError) -> Void
-    private let onNotification: @Sendable (String) -> Void
+    private let onNotification: @Sendable (_ channel: String, _ text: String) -> Void
     private var machine: PostgresMachine
     private var timer: LoopTimer?
     private var connection: OpaquePointer?
@@ -54,12 +54,12 @@ typealias PostgresWork<Value> = nonisolated(nonsending) @Sendable (PostgresConne
     ///   - prepareSession: Performs the first exchanges of each connection.
     ///   - onReady: Is called on the loop for each connection that was prepared.
     ///   - onFailure: Is called on the loop for each attempt that fails, and for each connection that ends.
-    ///   - onNotification: Is called on the loop with the text of each notification that the session listens for.
+    ///   - onNotification: Is called on the loop for each notification of other sessions.
     init(
         to uri: String, on loop: EventLoop, _ deadlines: PostgresMachine.Deadlines,
         prepareSession: @escaping PostgresPreparation, onReady: @escaping @Sendable () -> Void = {},
         onFailure: @escaping @Sendable (PostgresError) -> Void,
-        onNotification: @escaping @Sendable (String) -> Void = { _ in }
+        onNotification: @escaping @Sendable (_ channel: String, _ text: String) -> Void = { _, _ in }
     ) {
         self.onNotification = onNotification
         self.loop = loop
@@ -68,6 +68,26 @@ typealias PostgresWork<Value> = nonisolated(nonsending) @Sendable (PostgresConne
         self.onReady = onReady
         self.onFailure = onFailure
         machine = PostgresMachine(deadlines, now: Instant(nanoseconds: EventLoop.clock))
+    }
+
+    /// A connection that was prepared by the first attempt.
+    static func open(
+        _ uri: String, on loop: EventLoop, _ deadlines: PostgresMachine.Deadlines = PostgresMachine.Deadlines(),
+        _ prepareSession: @escaping PostgresPreparation
+    ) async throws(PostgresError) -> PostgresConnection {
+        let (results, continuation) = AsyncStream<PostgresError?>.makeStream()
+        let connection = PostgresConnection(
+            to: uri, on: loop, deadlines, prepareSession: prepareSession, onReady: { continuation.yield(nil) },
+            onFailure: { continuation.yield($0) })
+        // The first attempt begins when somebody waits.
+        let waiting = Task { await connection.ready() }
+        for await failure in results {
+            guard let failure else { return connection }
+            await connection.close()
+            _ = await waiting.value
+            throw failure
+        }
+        return connection
     }
 
     private var now: Instant { Instant(nanoseconds: loop.now) }
@@ -292,7 +312,10 @@ typealias PostgresWork<Value> = nonisolated(nonsending) @Sendable (PostgresConne
 
     private func takeNotifications() {
         while let notification = unsafe PQnotifies(connection) {
-            if let text = unsafe notification.pointee.extra { onNotification(unsafe String(cString: text)) }
+            let isOwn = unsafe notification.pointee.be_pid == PQbackendPID(connection)
+            if !isOwn, let channel = unsafe notification.pointee.relname, let text = unsafe notification.pointee.extra {
+                onNotification(unsafe String(cString: channel), unsafe String(cString: text))
+            }
             unsafe PQfreemem(notification)
         }
     }

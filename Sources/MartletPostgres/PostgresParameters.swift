@@ -28,6 +28,10 @@ struct PostgresQuery {
 
     mutating func add(_ value: Int64) { add { $0.append(bigEndian: UInt64(bitPattern: value)) } }
 
+    mutating func add(_ value: Int64?) {
+        if let value { add(value) } else { ranges.append(nil) }
+    }
+
     /// Adds the bits of a number. Those from 2⁶³ on are negative in the database.
     mutating func add(_ value: UInt64) { add(Int64(bitPattern: value)) }
 

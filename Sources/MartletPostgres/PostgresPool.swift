@@ -32,11 +32,8 @@ actor PostgresPool {
     private var reads: [ReadJob] = []
     private var readers: [CheckedContinuation<Bool, Never>] = []
     private var known = KnownRooms()
-    /// The connection that listens for reports of other relays and sends those of this one; nil if there are none.
-    private var listener: PostgresConnection?
-    private var reports = RevisionReports()
-    private var reporter: CheckedContinuation<Void, Never>?
-    private var observer: @Sendable ([RoomRevision]) -> Void = { _ in }
+    /// The connection to other relays, which learn of changes if the store is shared.
+    private nonisolated let listener: PostgresListener
     /// The rooms that are being folded and trimmed, and whether they need it again.
     private var maintained: [RoomName: Bool] = [:]
     private var availability: PostgresAvailability
@@ -52,10 +49,11 @@ actor PostgresPool {
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe UnownedSerialExecutor(ordinary: loop) }
 
     init(
-        _ configuration: PostgresStore.Configuration, on loop: EventLoop,
+        _ configuration: PostgresStore.Configuration, on loop: EventLoop, _ listener: PostgresListener,
         onEvent: @escaping @Sendable (PostgresEvent) -> Void
     ) {
         self.loop = loop
+        self.listener = listener
         self.configuration = configuration
         self.onEvent = onEvent
         identity = (0..<16).map { _ in UInt8.random(in: 0 ... .max) }
@@ -88,7 +86,7 @@ actor PostgresPool {
         isOpen.withLock { $0 = true }
         for _ in 1..<max(configuration.maxConnectionCount, 2) { connections.append(connection(to: uri)) }
         activeCount = connections.count
-        if configuration.isShared { listen(to: uri) }
+        if configuration.isShared { await listener.open(uri, configuration.deadlines) }
         Task { await self.serveWrites(first) }
         for connection in connections.dropFirst() { Task { await self.serveReads(connection) } }
     }
@@ -119,9 +117,7 @@ actor PostgresPool {
         writer = nil
         for reader in readers { reader.resume(returning: true) }
         readers = []
-        reporter?.resume()
-        reporter = nil
-        await listener?.close()
+        await listener.close()
         if activeCount > 0 { await withCheckedContinuation { closing = $0 } }
         for connection in connections { await connection.close() }
         abandon(.closed)
@@ -203,7 +199,7 @@ actor PostgresPool {
                 saveRoles(roles, of: room, replacing: version, creation, reply)
             case .listRooms(let read, let reply):
                 self.read(reply) { try await PostgresReader.rooms(read, $0) }
-            case .saveRetention(_, _, let reply): reply.fail(RoomStoreError.unsupported)
+            case .saveRetention(let bounds, let room, let reply): saveRetention(bounds, of: room, reply)
             case .changes(let since, let reply):
                 read(reply) { try await PostgresReader.changes(since: since, $0) }
             case .saveMemberships(let changes, let room, let reply): write(.memberships(changes, room, reply))
@@ -224,6 +220,14 @@ actor PostgresPool {
         write(.append(NumberedAppend(append: append, room: room, number: lastNumber, reply: reply)))
     }
 
+    private func saveRetention(_ bounds: RoomRetention, of room: RoomName, _ reply: RoomStoreReply<Void>) {
+        let saved = RoomStoreReply<Void> { [weak self] result in
+            reply.complete(result.mapError { $0 as any Error })
+            if case .success = result { self?.assumeIsolated { $0.maintain(room, at: $0.earliestTime) } }
+        }
+        write(.retention(bounds, room, saved))
+    }
+
     private func saveRoles(
         _ roles: [UInt8], of room: RoomName, replacing version: UInt64, _ creation: RoomCreation?,
         _ reply: RoomStoreReply<Void>
@@ -239,6 +243,9 @@ actor PostgresPool {
         guard let log = known[room]?.log else { return }
         report(RoomRevision(room: room, log: log, lastOffset: 0, rolesVersion: version))
     }
+
+    /// Other relays are to learn of a change.
+    private func report(_ revision: RoomRevision) { listener.assumeIsolated { $0.report(revision) } }
 
     /// The snapshot of a room. A room that the database does not have begins a log, and is loaded again.
     private func load(_ room: RoomName, at time: UInt64, _ reply: RoomStoreReply<RoomSnapshot>) {
@@ -432,49 +439,6 @@ actor PostgresPool {
             others, isRefused: true, isSplit: !cause.isTransient || others.contains { $0.refusalCount > 0 })
     }
 
-    // MARK: Other relays
-
-    /// Sets the recipient of the reports of other relays.
-    func observe(_ observer: @escaping @Sendable ([RoomRevision]) -> Void) { self.observer = observer }
-
-    private func listen(to uri: String) {
-        let listener = PostgresConnection(
-            to: uri, on: loop, configuration.deadlines,
-            prepareSession: { connection throws(PostgresError) in
-                try await PostgresSchema.prepare(connection, creates: false)
-                try await PostgresSchema.listen(connection)
-            }, onFailure: { _ in },
-            onNotification: { [weak self] text in self?.assumeIsolated { $0.notified(text) } })
-        self.listener = listener
-        Task { await self.serveReports(listener) }
-    }
-
-    private func notified(_ text: String) {
-        if let revision = RevisionReports.revision(in: text) { observer([revision]) }
-    }
-
-    /// Other relays are to learn of a change.
-    private func report(_ revision: RoomRevision) {
-        guard listener != nil else { return }
-        reports.add(revision)
-        reporter?.resume()
-        reporter = nil
-    }
-
-    /// Reports that cannot be sent are dropped: the relays find the changes themselves.
-    private func serveReports(_ connection: PostgresConnection) async {
-        while await connection.ready() {
-            while reports.isEmpty {
-                guard !isClosed else { return }
-                await withCheckedContinuation { reporter = $0 }
-            }
-            guard !isClosed else { return }
-            var query = PostgresQuery(PostgresStatements.notify)
-            query.add(reports.take().map { Array(RevisionReports.text(of: $0).utf8) })
-            _ = try? await connection.run([query])
-        }
-    }
-
     // MARK: Retention
 
     /// Folds and trims a room.
@@ -484,7 +448,7 @@ actor PostgresPool {
         maintained[room] = false
         let retention = configuration.retention
         submit { [weak self] connection in
-            try await retention.maintain(room, before: now == 0 ? 0 : retention.cutoff(at: now), connection)
+            try await retention.maintain(room, at: now, connection)
             await self?.maintained(room, nil)
         } fail: { [weak self] error in
             self?.assumeIsolated { $0.maintained(room, error) }

@@ -50,7 +50,7 @@ enum PostgresReader {
         let statements = [
             PostgresStatements.room, PostgresStatements.tail, PostgresStatements.devices, PostgresStatements.progress,
             PostgresStatements.branches, PostgresStatements.roles, PostgresStatements.memberships,
-            PostgresStatements.newest,
+            PostgresStatements.newest, PostgresStatements.retention,
         ]
         let queries = statements.map { statement in
             var query = PostgresQuery(statement)
@@ -90,6 +90,10 @@ enum PostgresReader {
             snapshot.rolesVersion = found[6].uint64(0, 1)
             guard snapshot.rolesVersion < UInt64(Int64.max) else { throw damage }
         }
+        if !found[9].rows.isEmpty {
+            guard let bounds = RoomRetention(found[9], 0, from: 0) else { throw damage }
+            snapshot.retention = bounds
+        }
         for index in found[7].rows {
             guard let record = record(found[7], index) else { throw damage }
             snapshot.memberships[record.account] = record.record
@@ -97,14 +101,14 @@ enum PostgresReader {
         return (row, snapshot)
     }
 
-    private static func row(of room: RoomName, _ result: PostgresResult) throws -> RoomRow? {
+    static func row(of room: RoomName, _ result: PostgresResult) throws -> RoomRow? {
         guard !result.rows.isEmpty else { return nil }
         guard let row = RoomRow(result, 0) else { throw PostgresError.damaged(room: room.text, offset: 0) }
         return row
     }
 
     /// The messages that the rows of devices do not contain yet.
-    private static func tail(of row: RoomRow, _ room: RoomName, _ result: PostgresResult) throws -> [LogEntry] {
+    static func tail(of row: RoomRow, _ room: RoomName, _ result: PostgresResult) throws -> [LogEntry] {
         var entries: [LogEntry] = []
         for index in result.rows {
             let first = row.foldedOffset + UInt64(entries.count) + 1
@@ -233,7 +237,7 @@ enum PostgresReader {
 
     // MARK: Memberships
 
-    private static func record(
+    static func record(
         _ result: PostgresResult, _ row: Int32
     ) -> (room: RoomName, account: AccountName, record: MembershipRecord)? {
         let inviter = result.isNull(row, 3) ? .some(nil) : result.text(row, 3).flatMap { AccountName($0) }.map { $0 }

@@ -36,15 +36,19 @@ public struct PostgresRetention: Equatable, Sendable {
     /// Whether a room needs `maintain` after an append.
     func concerns(_ room: WriteGroup.Appended) -> Bool {
         room.lastOffset - min(room.foldedOffset, room.lastOffset) >= Self.maxUnfoldedCount
-            || isExceeded(room.firstOffset, room.lastOffset, room.byteCount)
+            || isExceeded(room.firstOffset, room.lastOffset, room.byteCount, room.bounds)
     }
 
-    private func isExceeded(_ first: UInt64, _ last: UInt64, _ byteCount: Int) -> Bool {
-        last + 1 - min(first, last + 1) > UInt64(clamping: maxMessagesPerRoom) || byteCount > maxByteCountPerRoom
+    private func isExceeded(_ first: UInt64, _ last: UInt64, _ byteCount: Int, _ own: RoomRetention) -> Bool {
+        let bounds = own.completed(by: reported)
+        return last + 1 - min(first, last + 1) > bounds.maxCount ?? .max
+            || UInt64(clamping: byteCount) > bounds.maxByteCount ?? .max
     }
 
-    /// Folds the devices of a room, and removes its oldest batches that exceed the bounds or are older than `cutoff`.
-    nonisolated(nonsending) func maintain(_ room: RoomName, before cutoff: UInt64, _ connection: PostgresConnection)
+    /// Folds the devices of a room, and removes its oldest batches that exceed the bounds.
+    ///
+    /// - Parameter now: The time by which the age is measured; 0 for any age.
+    nonisolated(nonsending) func maintain(_ room: RoomName, at now: UInt64, _ connection: PostgresConnection)
         async throws
     {
         guard let (_, row, fold) = try await PostgresReader.fold(room, connection) else { return }
@@ -57,16 +61,14 @@ public struct PostgresRetention: Equatable, Sendable {
             trim.add(first)
             trim.add(Int64(maxMessagesPerRoom))
             trim.add(Int64(maxByteCountPerRoom))
-            trim.add(cutoff)
+            trim.add(now)
             trim.add(Self.maxBatchCount)
+            trim.add(maxAge.map { Int64($0) })
             let changed = try await connection.run([trim])[0]
             guard !changed.rows.isEmpty else { return }
             first = changed.uint64(0, 0)
         }
     }
-
-    /// The time before which messages are too old.
-    func cutoff(at now: UInt64) -> UInt64 { maxAge.map { now - min(now, UInt64(clamping: $0)) } ?? 0 }
 
     /// One step of a pass: the rooms behind an ID. Removes what has not been used, and returns the rooms that need
     /// `maintain`, and the last ID; nil at the end of the pass.
@@ -75,8 +77,9 @@ public struct PostgresRetention: Equatable, Sendable {
     ) async throws -> (rooms: [RoomName], last: Int64?) {
         var next = PostgresQuery(PostgresStatements.nextRooms)
         next.add(id)
-        next.add(cutoff(at: now))
+        next.add(now)
         next.add(Self.roomCount)
+        next.add(maxAge.map { Int64($0) })
         let found = try await connection.run([next])[0]
         guard !found.rows.isEmpty else { return ([], nil) }
         var (rooms, removals): ([RoomName], [PostgresQuery]) = ([], [])
@@ -85,7 +88,8 @@ public struct PostgresRetention: Equatable, Sendable {
             guard let row = RoomRow(found, index, logColumn: 2),
                 let name = found.text(index, 1).flatMap({ RoomName($0) })
             else { continue }
-            if isExceeded(row.firstOffset, row.lastOffset, row.byteCount) || found.int64(index, 8) == 1 {
+            let bounds = RoomRetention(found, index, from: 9) ?? RoomRetention()
+            if isExceeded(row.firstOffset, row.lastOffset, row.byteCount, bounds) || found.int64(index, 8) == 1 {
                 rooms.append(name)
             }
             let lifetime = row.lastOffset == 0 ? Self.emptyRoomLifetime : Self.roomLifetime
@@ -121,5 +125,28 @@ public struct PostgresRetention: Equatable, Sendable {
         save.add(Int64(clamping: now))
         save.add(Int64(600_000))
         _ = try await connection.run([save])
+    }
+}
+
+extension RoomRetention {
+    /// Reads the columns max_age, max_count and max_byte_count; nil if a bound is not valid.
+    init?(_ result: PostgresResult, _ row: Int32, from column: Int32) {
+        var bounds: [UInt64?] = []
+        for index in column..<column + 3 {
+            let number = result.isNull(row, index) ? nil : result.int64(row, index)
+            guard number.map({ $0 > 0 }) ?? true else { return nil }
+            bounds.append(number.map { UInt64($0) })
+        }
+        self.init(maxAge: bounds[0], maxCount: bounds[1], maxByteCount: bounds[2])
+    }
+
+    /// The statement that makes the bounds those of a room.
+    func query(saving room: RoomName) -> PostgresQuery {
+        let isEmpty = self == RoomRetention()
+        var query = PostgresQuery(isEmpty ? PostgresStatements.removeRetention : PostgresStatements.saveRetention)
+        query.add(room.bytes)
+        guard !isEmpty else { return query }
+        for bound in [maxAge, maxCount, maxByteCount] { query.add(bound.map { max(1, Int64(clamping: $0)) }) }
+        return query
     }
 }

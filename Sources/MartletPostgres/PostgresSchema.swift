@@ -1,6 +1,7 @@
 /// The tables of a store in PostgreSQL (Specs/storage.md §6), and the preparation of each session.
 enum PostgresSchema {
-    /// The version of the tables that this program writes.
+    /// The version of the tables that this program writes. A program refuses tables of a later version, and tolerates
+    /// later additions to its own: relays of two releases use one database while the relays are replaced.
     static let version = 1
     /// The lowest major version of a server.
     static let minServerVersion = 15
@@ -28,9 +29,21 @@ enum PostgresSchema {
         "facts",
         """
         SELECT current_setting('server_version_num')::bigint, current_setting('server_encoding'),
-            current_setting('search_path'), (to_regclass('version') IS NOT NULL)::int::bigint
+            current_setting('search_path'), (to_regclass('version') IS NOT NULL)::int::bigint,
+            (to_regclass('additions') IS NOT NULL)::int::bigint
         """)
     private static let selectVersion = PostgresStatement("select_version", "SELECT max(number)::bigint FROM version")
+    private static let selectAdditions = PostgresStatement(
+        "select_additions", "SELECT max(number)::bigint FROM additions")
+
+    /// What a database has.
+    struct Found {
+        /// The version of the tables; 0 without tables.
+        var version = 0
+        /// The number of additions; nil without their table.
+        var additionCount: Int?
+        let schema: String
+    }
 
     /// Locks the database for this session: with other relays that share it, or alone.
     ///
@@ -44,10 +57,17 @@ enum PostgresSchema {
         guard try await connection.perform([PostgresQuery(statement)])[0].int64(0, 0) == 1 else { throw .inUse }
     }
 
-    /// Begins to receive the reports of other relays.
-    nonisolated(nonsending) static func listen(_ connection: PostgresConnection) async throws(PostgresError) {
+    /// Begins to receive the reports and the datagrams of other relays, and returns the channel of the latter. The
+    /// transactions of the session only notify, so nothing waits for their durability.
+    nonisolated(nonsending) static func listen(_ connection: PostgresConnection) async throws(PostgresError) -> String {
         let schema = try await check(connection).schema
-        _ = try await connection.perform([PostgresQuery(PostgresStatement("listen", "LISTEN \(schema)"))])
+        let channel = "\(schema.prefix(PostgresStatements.maxBusChannelPrefix))_bus"
+        let statements = [
+            PostgresStatement("listen", "LISTEN \(schema)"), PostgresStatement("listen_bus", "LISTEN \(channel)"),
+            PostgresStatement("not_durable", "SET synchronous_commit = off"),
+        ]
+        _ = try await connection.perform(statements.map { PostgresQuery($0) })
+        return channel
     }
 
     /// Sets a session up, checks the database, and brings its tables to the newest version.
@@ -59,7 +79,7 @@ enum PostgresSchema {
     ) async throws(PostgresError) {
         let found = try await check(connection)
         guard creates || found.version > 0 else { throw .missingTables }
-        guard found.version < version else { return }
+        guard found.version < version || found.additionCount ?? 0 < additions.count else { return }
         let begin = [
             PostgresStatement("begin", "BEGIN"),
             PostgresStatement("lock", "SELECT pg_advisory_xact_lock(\(lockKey))"),
@@ -75,17 +95,19 @@ enum PostgresSchema {
         for (index, migration) in migrations.enumerated().dropFirst(current.version) {
             steps += migration + ["INSERT INTO version VALUES (\(index + 1))"]
         }
+        if current.additionCount == nil { steps.append("CREATE TABLE additions (number bigint PRIMARY KEY)") }
+        for (index, addition) in additions.enumerated().dropFirst(current.additionCount ?? 0) {
+            steps += addition + ["INSERT INTO additions VALUES (\(index + 1))"]
+        }
         steps.append("COMMIT")
         let queries = steps.enumerated().map { PostgresQuery(PostgresStatement("step_\($0)", $1)) }
         _ = try await connection.perform(queries)
     }
 
-    /// The version of the tables, 0 without tables; and the schema.
+    /// The versions of the tables.
     ///
     /// - Throws: The reason why the database is not fit for the store.
-    nonisolated(nonsending) static func check(_ connection: PostgresConnection) async throws(PostgresError) -> (
-        version: Int, schema: String
-    ) {
+    nonisolated(nonsending) static func check(_ connection: PostgresConnection) async throws(PostgresError) -> Found {
         let facts = try await connection.perform([PostgresQuery(settings), PostgresQuery(Self.facts)])[1]
         let server = Int(facts.int64(0, 0)) / 10_000
         guard server >= minServerVersion else { throw .oldServer(version: server) }
@@ -97,10 +119,16 @@ enum PostgresSchema {
                 || $0 == UInt8(ascii: "_")
         }
         guard isName, let first = schema.utf8.first, first > UInt8(ascii: "9") else { throw .invalidSchema(schema) }
-        guard facts.int64(0, 3) == 1 else { return (0, schema) }
-        let found = Int(clamping: try await connection.perform([PostgresQuery(selectVersion)])[0].int64(0, 0))
-        guard 0...version ~= found else { throw .laterSchema(version: found) }
-        return (found, schema)
+        var found = Found(schema: schema)
+        if facts.int64(0, 3) == 1 {
+            found.version = Int(clamping: try await connection.perform([PostgresQuery(selectVersion)])[0].int64(0, 0))
+        }
+        guard 0...version ~= found.version else { throw .laterSchema(version: found.version) }
+        if facts.int64(0, 4) == 1 {
+            let count = try await connection.perform([PostgresQuery(selectAdditions)])[0].int64(0, 0)
+            found.additionCount = max(0, Int(clamping: count))
+        }
+        return found
     }
 
     nonisolated(nonsending) private static func isMissing(
@@ -165,6 +193,25 @@ enum PostgresSchema {
             "CREATE INDEX memberships_room ON memberships (room)",
             "CREATE TABLE clock (id bigint PRIMARY KEY CHECK (id = 1), time bigint NOT NULL, pass_at bigint NOT NULL)",
             saveRoles, renewLogs,
+        ]
+    ]
+
+    /// Statements that add to the newest version, and that programs without them tolerate: they change no table, column
+    /// or function that such a program uses.
+    private static let additions: [[String]] = [
+        [
+            """
+            CREATE TABLE retention (
+                room bytea PRIMARY KEY, max_age bigint, max_count bigint, max_byte_count bigint,
+                CHECK (least(max_age, max_count, max_byte_count) > 0)
+            )
+            """,
+            // The source of which the tables are a copy. A relay removes the row of a complete copy.
+            """
+            CREATE TABLE copy (
+                id bigint PRIMARY KEY CHECK (id = 1), source text NOT NULL, is_complete bigint NOT NULL
+            )
+            """,
         ]
     ]
 

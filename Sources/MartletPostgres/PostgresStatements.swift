@@ -29,7 +29,7 @@ enum PostgresStatements {
                 AS new(room, log, next, count, bytes, used_at, first, pieces, number, roles)
             WHERE rooms.id = new.room AND rooms.log = new.log AND rooms.last_offset = new.next - 1
                 AND rooms.roles_version = new.roles
-            RETURNING rooms.id, first_offset, last_offset, byte_count, folded_offset, new.first, new.pieces,
+            RETURNING rooms.id, name, first_offset, last_offset, byte_count, folded_offset, new.first, new.pieces,
                 new.number),
         added AS (
             INSERT INTO batches (room, first_offset, count, byte_count, accepted_at, writer, number, messages)
@@ -41,7 +41,8 @@ enum PostgresStatements {
             FROM unnest($16::bigint[], $17::bytea[], $18::bigint[], $19::bigint[], $20::bigint[])
                 AS edit(room, account, device, counter, place)
             JOIN changed ON id = edit.room ON CONFLICT DO NOTHING)
-        SELECT id, first_offset, last_offset, byte_count, folded_offset FROM changed
+        SELECT id, first_offset, last_offset, byte_count, folded_offset, max_age, max_count, max_byte_count
+        FROM changed LEFT JOIN retention ON retention.room = changed.name
         """)
 
     /// The log of a room, and its batches from the one with an offset on.
@@ -75,6 +76,14 @@ enum PostgresStatements {
         "save_roles",
         "SELECT save_roles($1::bytea, $2::bytea, $3::bigint, $4::bytea, $5::bigint, $6::bigint, $7::bigint)")
 
+    static let saveRetention = PostgresStatement(
+        "save_retention",
+        """
+        INSERT INTO retention VALUES ($1::bytea, $2::bigint, $3::bigint, $4::bigint) ON CONFLICT (room) DO UPDATE SET
+            max_age = excluded.max_age, max_count = excluded.max_count, max_byte_count = excluded.max_byte_count
+        """)
+    static let removeRetention = PostgresStatement("remove_retention", "DELETE FROM retention WHERE room = $1::bytea")
+
     /// Saves records of a room, and returns the accounts that have too many. A record that is removed has -1 in
     /// `joined`.
     static let saveMemberships = PostgresStatement(
@@ -97,11 +106,30 @@ enum PostgresStatements {
         SELECT account FROM new WHERE joined >= 0 AND account NOT IN (SELECT account FROM fitting)
         """)
 
+    // MARK: Copies
+
+    /// The source of an incomplete copy, of which a complete copy has none from now on.
+    static let openCopy = PostgresStatement(
+        "open_copy",
+        """
+        WITH gone AS (DELETE FROM copy WHERE is_complete = 1)
+        SELECT source FROM copy WHERE is_complete = 0
+        """)
+
     // MARK: Other relays
 
     /// Notifies the relays that use the schema.
     static let notify = PostgresStatement(
         "notify", "SELECT pg_notify(current_schema(), convert_from(report, 'UTF8')) FROM unnest($1::bytea[]) AS report")
+    /// The number of characters of the schema in the channel of the bus, whose name has at most 63.
+    static let maxBusChannelPrefix = 59
+    /// Sends datagrams to the relays that use the schema.
+    static let notifyBus = PostgresStatement(
+        "notify_bus",
+        """
+        SELECT pg_notify(left(current_schema(), \(maxBusChannelPrefix)) || '_bus', convert_from(datagram, 'UTF8'))
+        FROM unnest($1::bytea[]) AS datagram
+        """)
     /// The positions of rooms that are not those that a relay knows; without a log if the database has no such room.
     static let changes = PostgresStatement(
         "changes",
@@ -204,6 +232,8 @@ enum PostgresStatements {
     static let newest = PostgresStatement(
         "newest", "SELECT first_offset, count FROM batches WHERE \(byName) ORDER BY first_offset DESC LIMIT 1")
     static let roles = PostgresStatement("roles", "SELECT roles, version FROM roles WHERE room = $1::bytea")
+    static let retention = PostgresStatement(
+        "retention", "SELECT max_age, max_count, max_byte_count FROM retention WHERE room = $1::bytea")
     static let hasRoles = PostgresStatement("has_roles", "SELECT 1::bigint FROM roles LIMIT 1")
     private static let recordColumns = "m.room, m.account, m.joined, m.inviter, m.changed_at"
     static let memberships = PostgresStatement(
@@ -277,33 +307,39 @@ enum PostgresStatements {
             AND (extract(epoch FROM clock_timestamp()) * 1000)::bigint
         RETURNING pass_at
         """)
-    /// Rooms from an ID on, and whether their oldest batch is older than a time.
+    /// Rooms from an ID on, whether their oldest batch is too old, and their own bounds.
     static let nextRooms = PostgresStatement(
         "next_rooms",
         """
         SELECT id, name, log, first_offset, last_offset, byte_count, folded_offset, used_at,
             coalesce((SELECT accepted_at FROM batches WHERE room = rooms.id ORDER BY first_offset LIMIT 1)
-                < $2::bigint, false)::int::bigint
-        FROM rooms WHERE id > $1::bigint ORDER BY id LIMIT $3::bigint
+                < $2::bigint - coalesce(max_age, $4::bigint), false)::int::bigint, max_age, max_count, max_byte_count
+        FROM rooms LEFT JOIN retention ON retention.room = rooms.name
+        WHERE id > $1::bigint ORDER BY id LIMIT $3::bigint
         """)
-    /// Removes the oldest batches of a room that exceed its bounds or are older than a time, if their devices are
-    /// folded, and if the first offset is still the same.
+    /// Removes the oldest batches of a room that exceed its bounds, if their devices are folded, and if the first
+    /// offset is still the same. The bounds are those of the room, and otherwise those of the store. Without a time, 0,
+    /// no batch is too old.
     static let trim = PostgresStatement(
         "trim",
         """
-        WITH oldest AS (
+        WITH bounds AS MATERIALIZED (
+            SELECT coalesce(max_count, $4::bigint) AS count, coalesce(max_byte_count, $5::bigint) AS bytes,
+                coalesce($6::bigint - coalesce(max_age, $8::bigint), 0) AS cutoff
+            FROM rooms LEFT JOIN retention ON retention.room = rooms.name WHERE id = $1::bigint),
+        oldest AS (
             SELECT b.first_offset + b.count AS next, sum(b.byte_count) OVER (ORDER BY b.first_offset) AS bytes,
-                bool_and(b.first_offset + b.count - 1 <= r.folded_offset AND (b.accepted_at < $6::bigint
-                    OR r.last_offset + 1 - b.first_offset - b.count >= $4::bigint)) OVER (ORDER BY b.first_offset)
+                bool_and(b.first_offset + b.count - 1 <= r.folded_offset AND (b.accepted_at < bounds.cutoff
+                    OR r.last_offset + 1 - b.first_offset - b.count >= bounds.count)) OVER (ORDER BY b.first_offset)
                     AS is_old,
                 bool_and(b.first_offset + b.count - 1 <= r.folded_offset) OVER (ORDER BY b.first_offset) AS is_folded,
-                b.first_offset + b.count > r.last_offset AS is_last, r.byte_count AS total
-            FROM rooms r CROSS JOIN LATERAL (
+                b.first_offset + b.count > r.last_offset AS is_last, r.byte_count - bounds.bytes AS excess
+            FROM rooms r CROSS JOIN bounds CROSS JOIN LATERAL (
                 SELECT * FROM batches WHERE room = r.id ORDER BY first_offset LIMIT $7::bigint) AS b
             WHERE r.id = $1::bigint),
         removed AS (
             SELECT max(next) AS next, max(bytes) AS bytes FROM oldest
-            WHERE is_old OR is_folded AND NOT is_last AND total - bytes >= $5::bigint),
+            WHERE is_old OR is_folded AND NOT is_last AND excess >= bytes),
         changed AS (
             UPDATE rooms SET first_offset = removed.next, byte_count = greatest(0, byte_count - removed.bytes)
             FROM removed WHERE id = $1::bigint AND log = $2::bigint AND first_offset = $3::bigint

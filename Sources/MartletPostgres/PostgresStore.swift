@@ -52,6 +52,7 @@ public final class PostgresStore: RoomStore {
     static let touchInterval: UInt64 = 3600 * 1000  // bound
 
     private let pool: PostgresPool
+    private let listener: PostgresListener
     private let loop: EventLoop
     private let wallClock: @Sendable () -> UInt64
     private let onEvent: @Sendable (PostgresEvent) -> Void
@@ -60,7 +61,7 @@ public final class PostgresStore: RoomStore {
     private let passes = Guarded<Task<Void, Never>?>(nil)
     /// The bounds of each room.
     public let retention: RoomRetention
-    /// Roles, membership records and the list of rooms; `shared` as in the configuration.
+    /// Roles, membership records, bounds of rooms and the list of rooms; `shared` as in the configuration.
     public let features: RoomStoreFeatures
 
     /// Connects to a database, and creates the tables or brings them to the newest version.
@@ -76,12 +77,17 @@ public final class PostgresStore: RoomStore {
         self.onEvent = onEvent
         wallClock = configuration.wallClock
         retention = configuration.retention.reported
-        let always: RoomStoreFeatures = [.roles, .memberships, .roomList]
+        let always: RoomStoreFeatures = [.roles, .memberships, .roomList, .roomRetention]
         features = configuration.isShared ? always.union(.shared) : always
         loop = try EventLoop(name: "martlet-postgres")
-        pool = PostgresPool(configuration, on: loop, onEvent: onEvent)
+        listener = PostgresListener(on: loop)
+        pool = PostgresPool(configuration, on: loop, listener, onEvent: onEvent)
         do {
             try await pool.open(uri)
+            let source = try await pool.read { try await $0.run([PostgresQuery(PostgresStatements.openCopy)])[0] }
+            if let name = source.rows.first.flatMap({ source.text($0, 0) }) {
+                throw StoreTransferError.incomplete(source: name)
+            }
             let clock = PostgresQuery(PostgresStatements.clock)
             let stored = try await pool.read { try await $0.run([clock])[0].int64(0, 0) }
             expiryClock = Guarded(
@@ -135,24 +141,13 @@ public final class PostgresStore: RoomStore {
     public static func check(_ uri: String) async throws {
         try checkURI(uri)
         let loop = try EventLoop(name: "martlet-postgres")
-        let failure: PostgresError? = await withCheckedContinuation { continuation in
-            let isDone = Guarded(false)
-            let finish: @Sendable (PostgresError?) -> Void = { failure in
-                let isFirst = isDone.withLock { done in
-                    defer { done = true }
-                    return !done
-                }
-                if isFirst { continuation.resume(returning: failure) }
+        var failure: PostgresError?
+        do throws(PostgresError) {
+            let connection = try await PostgresConnection.open(uri, on: loop) { connection throws(PostgresError) in
+                _ = try await PostgresSchema.check(connection)
             }
-            let connection = PostgresConnection(
-                to: uri, on: loop, PostgresMachine.Deadlines(),
-                prepareSession: { connection throws(PostgresError) in _ = try await PostgresSchema.check(connection) },
-                onFailure: finish)
-            Task {
-                if await connection.ready() { finish(nil) }
-                await connection.close()
-            }
-        }
+            await connection.close()
+        } catch { failure = error }
         await loop.shutdown()
         if let failure { throw failure }
     }
@@ -169,8 +164,11 @@ public final class PostgresStore: RoomStore {
 
     /// Reports what other relays change, by LISTEN and NOTIFY.
     public func observe(_ report: @escaping @Sendable ([RoomRevision]) -> Void) {
-        loop.execute { self.pool.assumeIsolated { $0.observe(report) } }
+        loop.execute { [listener] in listener.assumeIsolated { $0.observe(report) } }
     }
+
+    /// The bus of the relays that share the database. Without `isShared` it loses everything.
+    public var bus: PostgresBus { PostgresBus(listener, on: loop) }
 
     /// Performs the calls on the connections of the store.
     public func perform(_ calls: [RoomStoreCall]) {

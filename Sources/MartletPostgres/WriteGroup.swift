@@ -13,6 +13,8 @@ struct WriteGroup {
         let firstOffset: UInt64
         let byteCount: Int
         let foldedOffset: UInt64
+        /// The bounds of the room itself.
+        let bounds: RoomRetention
     }
 
     private enum RolesAnswer: Int64 {
@@ -60,6 +62,9 @@ struct WriteGroup {
             case .roles(let roles, let room, let version, let creation, let reply):
                 addRoles(roles, room, version, creation, isRepeated: entry.isRepeated, reply)
             case .memberships(let changes, let room, let reply): addMemberships(changes, room, reply)
+            case .retention(let bounds, let room, let reply):
+                queries.append(bounds.query(saving: room))
+                completions.append(reply)
             case .touch(let rooms, let time, let reply):
                 var query = PostgresQuery(PostgresStatements.touch)
                 query.add(rooms.sorted().map(\.bytes))
@@ -224,7 +229,7 @@ struct WriteGroup {
                 room: append.append.room, log: append.room.log, lastOffset: result.uint64(row, 2),
                 rolesVersion: append.append.rolesVersion),
             firstOffset: result.uint64(row, 1), byteCount: Int(result.int64(row, 3)),
-            foldedOffset: result.uint64(row, 4))
+            foldedOffset: result.uint64(row, 4), bounds: RoomRetention(result, row, from: 5) ?? RoomRetention())
     }
 }
 

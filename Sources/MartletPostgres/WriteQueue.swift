@@ -24,13 +24,14 @@ enum StoreWrite: Sendable {
     case progress([AccountName: AccountProgress], RoomName, RoomStoreReply<Void>)
     case roles([UInt8], RoomName, replacing: UInt64, RoomCreation?, RoomStoreReply<Void>)
     case memberships(MembershipChanges, RoomName, RoomStoreReply<Set<AccountName>>)
+    case retention(RoomRetention, RoomName, RoomStoreReply<Void>)
     case touch([RoomName], at: UInt64, RoomStoreReply<Void>)
 
     func fail(_ error: any Error) {
         switch self {
         case .append(let append): append.reply.fail(error)
         case .create(_, _, _, let reply), .roles(_, _, _, _, let reply): reply.fail(error)
-        case .progress(_, _, let reply), .touch(_, _, let reply): reply.fail(error)
+        case .progress(_, _, let reply), .touch(_, _, let reply), .retention(_, _, let reply): reply.fail(error)
         case .memberships(_, _, let reply): reply.fail(error)
         }
     }
@@ -42,7 +43,7 @@ enum StoreWrite: Sendable {
     fileprivate var byteCount: Int {
         switch self {
         case .append(let call): call.append.entries.reduce(0) { $0 + $1.body.byteCount + 64 }
-        case .create: 64
+        case .create, .retention: 64
         case .progress(let progress, _, _): progress.count * 64
         case .roles(let roles, _, _, _, _): roles.count + 64
         case .memberships(let changes, _, _): changes.count * 128

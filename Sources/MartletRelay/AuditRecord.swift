@@ -18,6 +18,8 @@ public struct AuditRecord: Equatable, Sendable {
         case certificateRefused
         /// The room policy, or the roles of the room, refused an entry.
         case roomRefused
+        /// The operator of another relay of the bus ended the links of an account.
+        case kicked
         /// The operator revoked the credentials of an account.
         case revoked
         /// The operator requested new decisions of the room policy.
@@ -97,11 +99,12 @@ public struct AuditRecord: Equatable, Sendable {
             code = .unauthenticated
             reason = "\(error)"
         case .revoked(let account): self.init(.revoked, account: account)
+        case .kicked(let account, by: _): self.init(.kicked, account: account)
         case .roomDecisionsRevoked(let account, let room):
             self.init(.roomDecisionsRevoked, account: account)
             self.room = room
         case .note(.link(.suspended), _), .note(.link(.ended), _), .note(.link(.faulted), _), .note(.rolesInvalid, _),
-            .connectionsRefused, .proxyRefused, .acceptingPaused, .diskSpaceChanged, .tlsFailed, .webSocketFailed,
+            .connectionsRefused, .proxyRefused, .busFaulted, .drainRequested, .acceptingPaused, .diskSpaceChanged, .tlsFailed, .webSocketFailed,
             .storeFailed, .storeRecovered, .membershipsFailed, .attachmentsFailed, .authenticatorFailed,
             .authenticationRefused, .policyFailed, .undeliveredFailed, .undeliveredReportsDropped:
             return nil

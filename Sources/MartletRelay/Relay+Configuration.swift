@@ -12,6 +12,8 @@ extension Relay {
         /// The addresses to listen on. Port 0 lets the system choose. `::` includes IPv4, unless `0.0.0.0` is listed
         /// with the same port.
         public var addresses: [SocketAddress]
+        /// The name of the relay among those of its bus; nil for its first address.
+        public var name: String?
         /// The bounds of connections, links and rooms.
         public var engine = RelayConfiguration()
         /// The certificate and other options of TLS; nil for connections in the clear.

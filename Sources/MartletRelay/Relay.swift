@@ -32,6 +32,8 @@ public final class Relay: Sendable {
     }
 
     private struct Running: Sendable {
+        /// The connection to the bus; nil without one.
+        var port: RelayBusPort?
         var loops: EventLoopGroup
         /// One driver for each loop. The first one has the listeners.
         var drivers: [RelayDriver]
@@ -67,6 +69,7 @@ public final class Relay: Sendable {
             _ = await onLoops { $0.closeAll() }
             _ = await wait(for: .isIdle, until: nil)
             _ = await onLoops { $0.setDrivers([]) }
+            await port?.stop()
             // The store may outlive the relay.
             drivers[0].parts.store.observe { _ in }
             await loops.shutdown()
@@ -89,17 +92,20 @@ public final class Relay: Sendable {
     ///   - attachments: The storage of attachments; nil if the relay serves none.
     ///   - onUndelivered: Takes reports of messages that were not delivered to accounts that have joined the room; nil
     ///     if there are none. The store has to keep membership records.
+    ///   - bus: The bus between the relays that share the store; nil if there are none, or if they share messages only
+    ///
     ///   - onEvent: A closure that receives events for a log, on a loop of the relay or on the thread of a task. It
     ///     must not block.
     public init(
         configuration: Configuration, store: any RoomStore, authenticator: any Authenticator,
         policy: any RoomPolicy, requestHandler: (any RequestHandler)? = nil,
         telemetry: (any TelemetrySink)? = nil, attachments: (any AttachmentStore)? = nil,
-        onUndelivered: (any UndeliveredHandler)? = nil,
+        onUndelivered: (any UndeliveredHandler)? = nil, bus: (any RelayBus)? = nil,
         onEvent: @escaping @Sendable (RelayEvent) -> Void = { _ in }
     ) {
         parts = RelayParts(
-            configuration, store, authenticator, policy, requestHandler, telemetry, attachments, onUndelivered, onEvent)
+            configuration, store, authenticator, policy, requestHandler, telemetry, attachments, onUndelivered, bus,
+            onEvent)
         parts.relay.withLock { $0.relay = self }
     }
 
@@ -118,6 +124,9 @@ public final class Relay: Sendable {
 
     /// The drivers of all loops; empty while the relay does not run.
     var drivers: [RelayDriver] { running?.drivers ?? [] }
+
+    /// The connection to the bus; nil without one, and while the relay does not run.
+    var busPort: RelayBusPort? { running?.port }
 
     /// The driver of the loop of a room; nil while the relay does not run.
     func driver(of room: RoomName) -> RelayDriver? {
@@ -183,9 +192,15 @@ public final class Relay: Sendable {
             } else {
                 try EventLoopGroup(count: count, name: "martlet-relay", spinLimit: parts.configuration.spinLimit)
             }
-        let drivers = group.loops.enumerated().map { index, loop in
-            RelayDriver(parts, on: loop, place: LoopPlace(index: index, count: count))
+        let port = parts.bus.map { bus in
+            var random = group.loops[0].random
+            let name = parts.configuration.name ?? "\(sockets[0].localAddress)"
+            return RelayBusPort(bus, parts, name: name, id: RelayID(rawValue: random.next()))
         }
+        let drivers = group.loops.enumerated().map { index, loop in
+            RelayDriver(parts, on: loop, place: LoopPlace(index: index, count: count), port)
+        }
+        port?.start(drivers)
         for driver in drivers { driver.loop.execute { driver.setDrivers(drivers) } }
         parts.store.observe { revisions in
             let places = Dictionary(grouping: revisions) { LoopPlace(index: 0, count: count).loop(of: $0.room) }
@@ -196,7 +211,7 @@ public final class Relay: Sendable {
             proxies: parts.configuration.proxies, timeout: parts.configuration.engine.link.handshakeTimeout
         ) { [onEvent = parts.onEvent] in onEvent(.proxyRefused($0)) }
         return Running(
-            loops: group, drivers: drivers,
+            port: port, loops: group, drivers: drivers,
             listeners: sockets.map { socket in
                 socket.accept(on: first.loop, options: options) { connection in
                     acceptor.accept(connection) { connection in
@@ -285,17 +300,12 @@ public final class Relay: Sendable {
     ///   - redirect: The endpoint for clients, of 1 to 512 bytes.
     /// - Returns: True when all connections are closed and the store is idle; false when the timeout expires first.
     @discardableResult
-    public func drain(
-        within timeout: Duration, retryAfter: Duration? = .seconds(1), redirect: String? = nil
-    ) async -> Bool {
+    public func drain(within timeout: Duration, retryAfter: Duration?, redirect: String? = nil) async -> Bool {
         await drain(within: timeout, retryAfter: retryAfter, redirect: redirect) {}
     }
 
-    /// Drains the relay, and calls `whenClosed` when only calls of the store remain: a store whose database is away
-    /// can fail them then.
-    package func drain(
-        within timeout: Duration, retryAfter: Duration? = .seconds(1), redirect: String? = nil,
-        whenClosed: @Sendable () async -> Void
+    private func drain(
+        within timeout: Duration, retryAfter: Duration?, redirect: String?, whenClosed: @Sendable () async -> Void
     ) async -> Bool {
         guard let running else { return true }
         let end = running.deadline(after: timeout)
@@ -306,6 +316,24 @@ public final class Relay: Sendable {
         guard await running.wait(for: .hasNoConnection, until: end) else { return false }
         await whenClosed()
         return await running.wait(for: .isIdle, until: end)
+    }
+
+    /// Drains the relay. Clients may connect again after a second, or at once if other relays share the store. In both
+    /// cases they spread their attempts (C-92).
+    ///
+    /// - Parameter timeout: The maximum duration of the wait.
+    /// - Returns: True when all connections are closed and the store is idle; false when the timeout expires first.
+    @discardableResult
+    public func drain(within timeout: Duration) async -> Bool {
+        await drain(within: timeout) {}
+    }
+
+    /// Drains the relay, and calls `whenClosed` when only calls of the store remain: a store whose database is away
+    /// can fail them then.
+    @discardableResult
+    package func drain(within timeout: Duration, whenClosed: @Sendable () async -> Void) async -> Bool {
+        let retryAfter: Duration? = parts.store.features.contains(.shared) ? nil : .seconds(1)
+        return await drain(within: timeout, retryAfter: retryAfter, redirect: nil, whenClosed: whenClosed)
     }
 
     /// Closes all connections without a notice, and waits for calls of the store.
@@ -346,11 +374,18 @@ public final class Relay: Sendable {
 
     // MARK: - Operator
 
-    /// Ends all connections and links of an account whose credential is no longer valid.
+    /// Ends all connections and links of an account whose credential is no longer valid, also at the other relays of the
+    /// bus.
     ///
     /// The relay keeps no list of revoked accounts. The authenticator must refuse the credential before this call, or
     /// the account signs in again at once.
     public func revoke(_ account: AccountName) async {
+        perform(.revoke(account))
+        await revokeHere(account)
+    }
+
+    /// Ends all connections and links of an account at this relay.
+    func revokeHere(_ account: AccountName) async {
         guard let running else { return }
         // A connection authenticated just before may be moving to another loop. The second pass finds it.
         for _ in running.drivers.count > 1 ? 0..<2 : 0..<1 { _ = await running.onLoops { $0.revoke(account) } }

@@ -16,6 +16,7 @@ extension RelayDriver {
         case .store(let questions): ask(questions)
         case .undelivered(let reports): report(reports)
         case .send(let loop, let messages): send(messages, to: loop)
+        case .bus(let messages, let hasLost): port?.send(messages, hasLost: hasLost)
         case .commandEnded(let id, let result): commands.removeValue(forKey: id)?.resume(returning: result)
         case .note(let note, let key): report(note, on: key)
         }
@@ -148,7 +149,7 @@ extension RelayDriver {
 
     private func perform(_ call: RelayCall, _ id: RelayCallID, now: Instant) {
         if let result = parts.immediateResult(of: call) { return engine.completed(id, result, now: now) }
-        let isDrain = if case .administer(let request) = call { request.method.isDrain } else { false }
+        let isDrain = if case .administer(let request) = call { request.isDrain } else { false }
         loop.startTask { [parts, loop] in
             let result = await parts.perform(call)
             loop.execute {

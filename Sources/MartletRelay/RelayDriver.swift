@@ -22,6 +22,8 @@ final class RelayDriver: LinkAcceptorOwner, TurnEndHandler, @unchecked Sendable 
 
     let loop: EventLoop
     let parts: RelayParts
+    /// The connection to the bus; nil without one.
+    let port: RelayBusPort?
     var engine: RelayEngine
     let acceptor = LinkAcceptor()
     /// The drivers of all loops in order; empty while the relay does not run.
@@ -57,14 +59,16 @@ final class RelayDriver: LinkAcceptorOwner, TurnEndHandler, @unchecked Sendable 
     private lazy var timer = LoopTimer(on: loop) { [weak self] in self?.deadlinePassed() }
     private lazy var touchTimer = LoopTimer(on: loop) { [weak self] in self?.touchRooms() }
     private lazy var expiryTimer = LoopTimer(on: loop) { [weak self] in self?.expireAttachments() }
+    private lazy var busTimer = LoopTimer(on: loop) { [weak self] in self?.beat() }
     private lazy var diskTimer = LoopTimer(on: loop) { [weak self] in self?.measureDisk() }
     private var diskLevel = DiskSpace.Level.ample
     private var idleWaiters: [IdleWaiter] = []
     private var heapTrim: HeapTrim
     var measured = LoopMetrics()
 
-    init(_ parts: RelayParts, on loop: EventLoop, place: LoopPlace) {
+    init(_ parts: RelayParts, on loop: EventLoop, place: LoopPlace, _ port: RelayBusPort?) {
         self.parts = parts
+        self.port = port
         self.loop = loop
         heapTrim = HeapTrim(budget: parts.configuration.engine.memoryBudget / place.count)
         var random = loop.random
@@ -74,6 +78,7 @@ final class RelayDriver: LinkAcceptorOwner, TurnEndHandler, @unchecked Sendable 
         configuration.asksRoomPolicy = !(parts.policy is AllowAllRooms)
         configuration.keepsMemberships = parts.store.features.contains(.memberships)
         configuration.sharesRooms = parts.store.features.contains(.shared)
+        configuration.busDatagramByteCount = parts.bus?.maxDatagramByteCount
         configuration.reportsUndelivered = parts.undeliveredHandler != nil
         configuration.retention = parts.store.retention
         // Without a handler, requests are refused at once.
@@ -91,6 +96,7 @@ final class RelayDriver: LinkAcceptorOwner, TurnEndHandler, @unchecked Sendable 
         // One of the loops suffices.
         let expires = parts.attachments != nil && drivers.first === self
         expiryTimer.set(deadline: expires ? loop.deadline(after: Self.expiryInterval) : nil)
+        if port != nil { busTimer.set(deadline: drivers.isEmpty ? nil : loop.currentTime) }
         if parts.configuration.disk != nil {
             diskTimer.set(deadline: drivers.first === self ? loop.currentTime : nil)
         }
@@ -110,6 +116,19 @@ final class RelayDriver: LinkAcceptorOwner, TurnEndHandler, @unchecked Sendable 
                 self.diskTimer.set(deadline: self.loop.deadline(after: DiskSpace.interval))
             }
         }
+    }
+
+    /// Reports the counts of the loop for the relay's beat.
+    private func beat() {
+        let statistics = engine.statistics
+        port?.beat(self, links: statistics.links, rooms: statistics.rooms)
+        busTimer.set(deadline: loop.deadline(after: BusPeers.beatInterval))
+    }
+
+    /// Events of the bus for the loop.
+    func busReceived(_ events: [BusPeers.Event]) {
+        let now = enter()
+        for event in events { engine.busReceived(event, now: now) }
     }
 
     private func expireAttachments() {

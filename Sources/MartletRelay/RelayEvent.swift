@@ -18,6 +18,14 @@ public enum RelayEvent: Sendable {
     /// `Relay.revokeRoomDecisions(of:in:)` requested new decisions of the room policy; nil for all accounts, or all
     /// rooms.
     case roomDecisionsRevoked(of: AccountName?, in: RoomName?)
+    /// A relay of the bus with this name has requested the end of the links of an account, which this relay has
+    /// performed.
+    case kicked(AccountName, by: String)
+    /// A relay of the bus with this name has requested that this one drains, which it does.
+    case drainRequested(by: String)
+    /// A datagram of the bus was ignored. There is one event for each relay, and one for datagrams without a known
+    /// relay.
+    case busFaulted(RelayID?, BusFault)
     /// The system has no resources to accept connections. Accepting resumes without intervention.
     case acceptingPaused(TransportError)
     /// A TLS handshake or connection failed. Without a peer, the relay has read a certificate of its own that is not

@@ -13,6 +13,8 @@ final class RelayParts: Sendable {
     let telemetry: TelemetryIntake?
     let attachments: (any AttachmentStore)?
     let undeliveredHandler: (any UndeliveredHandler)?
+    /// The bus between the relays of the store; nil for none.
+    let bus: (any RelayBus)?
     let onEvent: @Sendable (RelayEvent) -> Void
     /// The limits of addresses and accounts. Connections arrive on the first loop and close on all loops.
     let limiter: Guarded<PeerLimiter>
@@ -27,7 +29,7 @@ final class RelayParts: Sendable {
         _ configuration: Relay.Configuration, _ store: any RoomStore, _ authenticator: any Authenticator,
         _ policy: any RoomPolicy, _ requestHandler: (any RequestHandler)?, _ telemetry: (any TelemetrySink)?,
         _ attachments: (any AttachmentStore)?, _ undeliveredHandler: (any UndeliveredHandler)?,
-        _ onEvent: @escaping @Sendable (RelayEvent) -> Void
+        _ bus: (any RelayBus)?, _ onEvent: @escaping @Sendable (RelayEvent) -> Void
     ) {
         self.configuration = configuration
         self.store = store
@@ -37,6 +39,7 @@ final class RelayParts: Sendable {
         self.telemetry = telemetry.map { TelemetryIntake($0) }
         self.attachments = attachments
         self.undeliveredHandler = undeliveredHandler
+        self.bus = bus
         self.onEvent = onEvent
         limiter = Guarded(PeerLimiter(configuration.limits))
     }

@@ -83,6 +83,7 @@ public final class SQLiteStore: RoomStore {
         let path = "\(directory)/\(StoreSchema.fileName)"
         writer = try await DatabaseWriter(maxJobCount: Self.maxJobCount) {
             let lock = try Self.lock(directory)
+            try CopyMark(directory: directory).open()
             var options = Database.Options()
             options.checkpointPageCount = Self.checkpointPageCount
             let database = try StoreFile.openDatabase(

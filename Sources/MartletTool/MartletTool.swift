@@ -8,9 +8,9 @@ struct MartletTool {
         commands: [
             ServeCommand.spec, ChatCommandLine.spec, SendCommand.spec, ListenCommand.spec, HistoryCommand.spec,
             RoomsCommand.spec, CardCommand.spec, CardsCommand.spec, ModerateCommand.spec, AdminCommand.spec,
-            FetchCommand.spec, OutboxCommand.spec, BotCommand.spec, RecordCommand.spec, UserCommand.spec,
-            StoreCommand.spec, DevCertCommand.spec, DecodeCommand.spec, ReplayCommand.spec, DoctorCommand.spec,
-            ConformanceCommand.spec, ReferenceCommands.manual, ReferenceCommands.completions,
+            ClusterCommand.spec, FetchCommand.spec, OutboxCommand.spec, BotCommand.spec, RecordCommand.spec,
+            UserCommand.spec, StoreCommand.spec, DevCertCommand.spec, DecodeCommand.spec, ReplayCommand.spec,
+            DoctorCommand.spec, ConformanceCommand.spec, ReferenceCommands.manual, ReferenceCommands.completions,
         ])
 
     static func main() { program.main() }

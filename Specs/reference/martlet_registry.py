@@ -132,6 +132,10 @@ class Tag(Named):
     MESSAGE_COUNT = 0x00DD, "messageCount"
     MEMORY_BYTE_COUNT = 0x00DE, "memoryByteCount"
     NEXT_ROOM = 0x00DF, "nextRoom"
+    RELAY = 0x00E0, "relay"
+    DRAINING = 0x00E1, "draining"
+    CLOCK = 0x00E2, "clock"
+    HEARD_AT = 0x00E3, "heardAt"
     LIMITS = 0x0101, "limits"
     RESUME = 0x0102, "resume"
     CONTENT = 0x0142, "content"
@@ -435,6 +439,10 @@ VALUES = {
     Tag.MESSAGE_COUNT: Value("u64", sizes=(8,)),
     Tag.MEMORY_BYTE_COUNT: Value("u64", sizes=(8,)),
     Tag.NEXT_ROOM: Value("name", least=1, most=128),
+    Tag.RELAY: Value("u64", sizes=(8,)),
+    Tag.DRAINING: Value("u8", most=1, sizes=(1,)),
+    Tag.CLOCK: Value("u64", sizes=(8,)),
+    Tag.HEARD_AT: Value("u64", sizes=(8,)),
     Tag.LIMITS: Value("container"),
     Tag.RESUME: Value("container"),
     Tag.CONTENT: Value("container"),

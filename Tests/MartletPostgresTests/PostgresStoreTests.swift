@@ -327,6 +327,25 @@ struct PostgresStoreTests {
         for store in [first, second] { await store.close() }
     }
 
+    //
+    @Test func `a room with an age of its own → its messages are removed by a pass, and those of others are kept`()
+        async throws
+    {
+        let day: UInt64 = 24 * 3600 * 1000
+        let store = try await store(at: day)
+        for room in [RoomName.lobby, .attic] {
+            _ = try await store.load(room)
+            for offset in 1...4 as ClosedRange<UInt64> {
+                _ = try await store.append(entries(offset...offset, at: day - 100_000 + offset * 20_000), to: room)
+            }
+        }
+        try await store.call { .saveRetention(RoomRetention(maxAge: 50_000), of: .lobby, $0) }
+        await store.removeOld(steady: .now)
+        while try await sql("SELECT first_offset FROM rooms WHERE name = 'lobby'") != "3" { await Task.yield() }
+        #expect(try await sql("SELECT first_offset FROM rooms WHERE name = 'attic'") == "1")
+        await store.close()
+    }
+
     //
     @Test func `rooms without messages that were not used → removed with all their rows; a touched room is kept`()
         async throws
@@ -364,6 +383,20 @@ struct PostgresStoreTests {
         } throws: { if case .unavailable? = $0 as? PostgresError { true } else { false } }
         #expect(throws: PostgresError.self) { try PostgresStore.checkURI("postgres://host/db?color=red") }
         #expect(throws: PostgresError.self) { try PostgresStore.checkURI("/var/lib/martlet") }
+    }
+
+    @Test func `tables without additions, or with later ones → the missing ones are made, and later ones tolerated`()
+        async throws
+    {
+        await (try await store()).close()
+        _ = try await sql("DROP TABLE retention, additions")
+        let opened = try await store()
+        #expect(try await opened.load(.lobby).retention == RoomRetention())
+        await opened.close()
+        _ = try await sql("INSERT INTO additions VALUES (9)")
+        try await PostgresStore.check(uri)
+        await (try await store()).close()
+        #expect(try await sql("SELECT string_agg(number::text, ' ') FROM additions") == "1 9")
     }
 
     @Test func `a schema in the URI → the tables are in it`() async throws {

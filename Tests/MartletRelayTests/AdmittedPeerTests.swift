@@ -11,7 +11,7 @@ import Testing
     private func parts(_ limits: PeerLimits, _ log: EventLog = EventLog()) throws -> RelayParts {
         var configuration = try Relay.Configuration(port: 0)
         configuration.limits = limits
-        return RelayParts(configuration, InMemoryStore(), .allowAll, .allowAll, nil, nil, nil, nil, log.note)
+        return RelayParts(configuration, InMemoryStore(), .allowAll, .allowAll, nil, nil, nil, nil, nil, log.note)
     }
 
     private func prefix(_ text: String) throws -> AddressPrefix { AddressPrefix(try #require(IPAddress(text))) }
@@ -121,7 +121,7 @@ import Testing
         var configuration = try Relay.Configuration(port: 0)
         configuration.limits = limits
         configuration.unlimitedPeers = [try #require(IPNetwork("192.0.2.0/24"))]
-        let parts = RelayParts(configuration, InMemoryStore(), .allowAll, .allowAll, nil, nil, nil, nil) { _ in }
+        let parts = RelayParts(configuration, InMemoryStore(), .allowAll, .allowAll, nil, nil, nil, nil, nil) { _ in }
         let address = try #require(SocketAddress("192.0.2.7:4711"))
         let alice = try asked("alice")
         let shares = (0..<3).map { _ in AdmittedPeer.admit(address, to: parts, now: now) }

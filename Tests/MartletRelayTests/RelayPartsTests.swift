@@ -8,7 +8,7 @@ import Testing
     @Test func `appends that succeed after one that failed → one event`() throws {
         let log = EventLog()
         let parts = RelayParts(
-            try Relay.Configuration(port: 0), InMemoryStore(), .allowAll, .allowAll, nil, nil, nil, nil, log.note)
+            try Relay.Configuration(port: 0), InMemoryStore(), .allowAll, .allowAll, nil, nil, nil, nil, nil, log.note)
         func answer(_ result: Result<UInt64, RoomStoreError>) -> StoreAnswer {
             .append("lobby", upTo: 1, messageCount: 1, result)
         }

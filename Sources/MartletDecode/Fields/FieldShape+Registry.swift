@@ -16,12 +16,12 @@ extension FieldShape {
             .upTo, .maxAge, .maxCount, .maxByteCount, .correlation, .deadline, .typing, .position, .length, .membership,
             .changedAt, .readUpTo, .deliveredUpTo, .unread, .shortened, .hasMore, .reconnectSpread, .count, .since,
             .roundTrip, .queuedByteCount, .linkCount, .connectionCount, .sessionCount, .memberCount, .roomCount,
-            .roleCount, .messageCount, .memoryByteCount, .removed, .byteCount, .bool, .integer, .unsigned, .cardStatus,
-            .statusTime:
+            .roleCount, .messageCount, .memoryByteCount, .draining, .clock, .heardAt, .removed, .byteCount, .bool,
+            .integer, .unsigned, .cardStatus, .statusTime:
             self = .number
         case .spokenVersion: self = .version
         case .features: self = .features
-        case .device, .link, .nonce, .log, .next: self = .identifier
+        case .device, .link, .nonce, .log, .next, .relay: self = .identifier
         case .credential, .resumeToken: self = .secret
         case .sessionPosition: self = .position
         case .echo: self = .echo

@@ -117,8 +117,44 @@ extension Relay {
         try await perform(.retain(bounds), in: room)
     }
 
-    /// Ends the links of an account, which may sign in again at once. Its memberships and roles remain.
+    /// The relays of the bus, this one first, by identity; none while this one does not run or has no bus.
+    public func relays() async -> [PeerRelay] { busPort?.relays() ?? [] }
+
+    /// Drains the relay of the bus with a name, which may be this one, for at most its `Configuration.drainTimeout`
+    /// . The method does not wait for it.
+    ///
+    /// - Returns: Whether a relay has the name.
+    @discardableResult
+    public func drain(relay name: String) async -> Bool {
+        // An earlier process of a relay has the same name, and was heard before.
+        let known = await relays().filter { $0.name == name }
+        guard let relay = known.max(by: { $0.heardAt ?? .max < $1.heardAt ?? .max }) else { return false }
+        if relay.heardAt == nil {
+            parts.onEvent(.drainRequested(by: name))
+            drivers.first?.loop.startTask { [weak self, parts] in
+                _ = await self?.drain(within: parts.configuration.drainTimeout)
+            }
+        } else {
+            perform(.drain(name), at: relay.relay)
+        }
+        return true
+    }
+
+    /// Performs a command at one of the other relays of the bus, or at all.
+    func perform(_ command: BusCommand, at relay: RelayID? = nil) {
+        guard let port = busPort, let loop = drivers.first?.loop else { return }
+        port.perform(command, at: relay, now: Instant(nanoseconds: loop.currentTime))
+    }
+
+    /// Ends the links of an account, which may sign in again at once, also at the other relays of the bus (R-198,
+    /// Its memberships and roles remain.
     public func kick(_ account: AccountName) async {
+        perform(.kick(account))
+        await endLinks(of: account)
+    }
+
+    /// Ends the links of an account at this relay.
+    func endLinks(of account: AccountName) async {
         for driver in drivers { await driver.onLoop { $0.kick(account) } }
     }
 

@@ -51,8 +51,10 @@ extension Relay {
             guard let room = query.room else { return try await announce(content, from: place).content }
             try await publish(content, in: room)
             return RelayStep(count: 1, next: nil).content
-        // The driver drains the relay after the response.
-        case .drain: break
+        // The driver drains this relay after the response.
+        case .drain:
+            if let name = query.name { guard await drain(relay: name) else { throw RoomCommandError.refused(.refused) } }
+        case .relays: return await relays(from: place, limit: limit).content
         case .erase:
             let account = try account()
             guard let room = query.room else { return try await eraseMessages(of: account, from: place).content }
@@ -67,9 +69,25 @@ extension Relay {
     }
 }
 
-extension MethodName {
-    /// Whether the method drains the relay.
-    var isDrain: Bool { AdministrationMethod(self) == .drain }
+extension Relay {
+    /// A page of the relays of the bus. The value of a place is an index.
+    fileprivate func relays(from place: RelayPlace?, limit: Int) async -> RelayPage<PeerRelay> {
+        let all = await relays()
+        let limit = min(max(limit, 1), AdministrationPage.maxItemCount)
+        let first = Int(clamping: place?.rawValue ?? 0)
+        let items = Array(all.dropFirst(first).prefix(limit))
+        let next = first < all.count ? first + items.count : all.count
+        return RelayPage(items: items, next: next < all.count ? RelayPlace(rawValue: UInt64(next)) : nil)
+    }
+}
+
+extension Request {
+    /// Whether the request drains the relay that answers it.
+    var isDrain: Bool {
+        guard AdministrationMethod(method) == .drain else { return false }
+        let content = content ?? []
+        return (try? AdministrationQuery(parsing: content.rawBytes))?.name == nil
+    }
 }
 
 extension RelayPage where Item: FieldList {

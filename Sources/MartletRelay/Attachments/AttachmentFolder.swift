@@ -20,7 +20,7 @@ struct AttachmentFolder: Sendable {
 
     let path: String
 
-    private static func hash(_ text: String) -> String {
+    static func hash(_ text: String) -> String {
         let stream = DigestStream()
         stream.add(Array(text.utf8))
         return AttachmentDigest(stream.finish())?.description ?? ""

@@ -189,6 +189,20 @@ final class AttachmentUploads: @unchecked Sendable {
         index.replace(name, by: upload.completeName, entry)
     }
 
+    /// Takes a complete attachment of another store, without regard to quotas. Returns whether it has one.
+    func adopt(_ name: AttachmentIndex.Name, from other: AttachmentFolder) throws -> Bool {
+        guard index.entry(name) == nil else { return true }
+        do throws(FileError) {
+            guard let (found, entry) = try other.attachment(in: other.file(name)), found == name else { return false }
+            try folder.create(for: name.room)
+            _ = try Folder.link(other.file(name), to: folder.file(name))
+            index.insert(name, entry)
+        } catch  where error.isMissing {
+            return false
+        }
+        return true
+    }
+
     /// Removes an attachment and its file.
     func discard(_ name: AttachmentIndex.Name) throws {
         open[name] = nil

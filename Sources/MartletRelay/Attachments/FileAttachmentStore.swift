@@ -159,7 +159,16 @@ public final class FileAttachmentStore: AttachmentStore {
         return hasMore
     }
 
-    private func closeDownloads() async throws {
+    /// Whether the store has a complete attachment.
+    func has(_ name: AttachmentIndex.Name) -> Bool { index.entry(name) != nil }
+
+    /// Takes the complete attachment of another store of the file system, whose file gets a second name.
+    func adopt(_ name: AttachmentIndex.Name, from other: AttachmentFolder) async throws -> Bool {
+        try await onWriter { try $0.adopt(name, from: other) }
+    }
+
+    /// Closes the files that were read last, which can have been removed by another store.
+    func closeDownloads() async throws {
         try await reader.perform { [downloads] in downloads.close() }
     }
 }

@@ -7,12 +7,12 @@ public protocol RelayBus: Sendable {
     /// The maximum number of bytes of a datagram, at least `RelayBusBounds.minDatagramByteCount`. Constant.
     var maxDatagramByteCount: Int { get }
 
-    /// Begins to pass the datagrams of other relays to `receive`, on any thread. The relay's own datagrams may be among
-    /// them. The relay calls the method once, when it starts.
+    /// Begins to pass the datagrams of other relays to `receive`, on any thread, but not within a call of `send`. The
+    /// relay's own datagrams may be among them. The relay calls the method once, when it starts.
     func start(_ receive: @escaping @Sendable ([UInt8]) -> Void)
 
-    /// Sends datagrams, of at most `maxDatagramByteCount` bytes each. The method is called on a loop of the relay, so
-    /// it must not wait. A bus that cannot send loses datagrams.
+    /// Sends datagrams, of at most `maxDatagramByteCount` bytes each. The method is called on loops of the relay and on
+    /// threads of the bus, one call after another, and must not wait. A bus that cannot send loses datagrams.
     func send(_ datagrams: [[UInt8]])
 
     /// Ends the calls of `receive`, and releases what the bus uses.

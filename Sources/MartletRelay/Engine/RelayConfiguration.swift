@@ -30,6 +30,8 @@ public struct RelayConfiguration: Sendable {
     package var keepsMemberships = false
     /// Whether other relays use the rooms of the store, too. The driver sets it.
     package var sharesRooms = false
+    /// The bytes of a datagram of the bus between the relays of the store; nil without one. The driver sets it.
+    package var busDatagramByteCount: Int?
     /// The duration after which a message is reported that was not delivered to accounts of its room, above zero. It is
     /// reported after one to two such durations, by scans that visit each record of the room and each of its messages
     /// in memory once.
@@ -62,6 +64,8 @@ package enum RelayOutput: Sendable {
     case undelivered([UndeliveredReport])
     /// Pass messages to the engine of another loop with `receive`, in their order.
     case send(loop: Int, [LoopMessage])
+    /// Pass items to the bus, in their order, and whether items in front of them were lost.
+    case bus([BusMessage], hasLost: Bool)
     /// A command of `RelayEngine.perform` has a result.
     indirect case commandEnded(UInt64, RoomCommandResult)
     /// An event for a log, and its connection.

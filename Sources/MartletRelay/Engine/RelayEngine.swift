@@ -24,6 +24,7 @@ package import MartletWire
 /// | `send` | passes the messages to the engine of another loop, in order | `receive` there |
 /// | `undelivered` | passes the reports to the handler | |
 /// | `commandEnded` | ends the call of `perform` with this number | |
+/// | `bus` | passes the items to the bus | `busReceived` of other engines |
 /// | `note` | writes a log | |
 ///
 /// The methods `transmit` and `noteUnsent` cause no output: they may be called at any time, and step 3 follows. Debug
@@ -238,6 +239,15 @@ package struct RelayEngine: ~Copyable {
         return metrics
     }
 
+    // MARK: Other relays
+
+    /// An event of the bus between the relays of the store.
+    package mutating func busReceived(_ event: BusPeers.Event, now: Instant) {
+        noteEvent()
+        if case .incomplete = event { sessions.accounts.noteMissed(now: now) }
+        sessions.rooms.local.busReceived(event, now: now)
+    }
+
     /// The rooms of this loop that have members. The caller passes them to the store at least once an hour.
     package var residentRooms: [RoomName] { sessions.rooms.local.residents }
 
@@ -304,7 +314,7 @@ package struct RelayEngine: ~Copyable {
                 isFlushingGroup = false
             } else if sessions.links.hasDirty {
                 server.flush(isGroup: false, &sessions, now: now)
-            } else if let output = sessions.rooms.nextOutgoing() {
+            } else if let output = sessions.rooms.nextOutgoing() ?? sessions.busItems.take() {
                 return output
             } else if !evictIfNeeded(now: now) {
                 server.endTurn(now: now)

@@ -20,22 +20,42 @@ extension RelayRoom {
     mutating func progressed(
         _ who: DeviceKey, _ receipt: Receipt.Progress, from slot: Int?, into effects: inout Deque<RoomEffect>
     ) {
+        let isNew = advance(who.account, on: who.device, receipt, from: slot, isSaved: false, into: &effects)
+        if isNew, members.busItemByteCount > 0 { members.remote.noteChange(of: who.account, on: who.device) }
+    }
+
+    /// An account has taken or read messages, at this relay or at another one. Returns whether the receipt is new.
+    ///
+    /// - Parameter isSaved: Whether another relay passes the progress to the store.
+    @discardableResult
+    mutating func advance(
+        _ account: AccountName, on device: DeviceID?, _ receipt: Receipt.Progress, from slot: Int?, isSaved: Bool,
+        into effects: inout Deque<RoomEffect>
+    ) -> Bool {
         let upTo = min(receipt.upTo, log.lastOffset)
-        guard let before = receipts.advance(who.account, receipt.mark, upTo: upTo) else { return }
-        if isWatched { changes.note(who.account) }
-        var slots = slotsOfAuthors(from: before + 1, upTo: upTo, except: who.account)
+        guard let before = receipts.advance(account, receipt.mark, upTo: upTo, isSaved: isSaved) else { return false }
+        if isWatched { changes.note(account) }
+        var slots = slotsOfAuthors(from: before + 1, upTo: upTo, except: account)
         if receipt.mark == .read {
-            for other in members.slots(of: who.account) where other != slot {
+            for other in members.slots(of: account) where other != slot {
                 if members[other].features.contains(.receipts) { slots.append(other) }
             }
         }
-        for slot in slots { noteReceipt(receipt.mark, of: who.account, on: who.device, for: slot, into: &effects) }
+        for slot in slots { noteReceipt(receipt.mark, of: account, on: device, for: slot, into: &effects) }
+        return true
     }
 
     /// The members that read receipts and whose accounts published messages in memory: all devices of an account show
     /// the same receipts. They are found by the messages, because a receipt of each member must not visit all
     /// members.
     private func slotsOfAuthors(from first: UInt64, upTo last: UInt64, except account: AccountName) -> [Int] {
+        // Another relay may have stored earlier messages, whose authors are not known here.
+        if first < log.tail.first, members.busItemByteCount > 0, members.reportsPresence {
+            return members.slots.filter { slot in
+                members.isPresent(slot) && members[slot].who.account != account
+                    && members[slot].features.contains(.receipts)
+            }
+        }
         let first = max(first, log.tail.first)
         guard first <= last else { return [] }
         var seen: Set<Int32> = []
@@ -158,14 +178,19 @@ extension RelayRoom {
         _ handle: MemberHandle, _ transient: Transient, at now: UInt64 = 0, into effects: inout Deque<RoomEffect>
     ) {
         guard let slot = members.slot(handle), mayPublish(slot, at: now) else { return }
-        let feature: Features
-        switch transient.content {
-        case .presence: return
-        case .typing: feature = .presence
-        case .message: feature = []
+        guard let feature = transient.feature, members[slot].features.isSuperset(of: feature) else { return }  // C-23
+        let transient = Transient(transient.content, sender: members[slot].who.account)
+        send(transient, feature, except: slot, into: &effects)
+        if members.hasRemote, fits(.transient(name, transient)) {
+            effects.append(.bus(BusMessage(.transient(name, transient))))
         }
-        guard members[slot].features.isSuperset(of: feature) else { return }  // C-23
-        let body = EncodedBody(Transient(transient.content, sender: members[slot].who.account).encode())
+    }
+
+    /// Sends a transient frame to the members that have a feature.
+    mutating func send(
+        _ transient: Transient, _ feature: Features, except slot: Int?, into effects: inout Deque<RoomEffect>
+    ) {
+        let body = EncodedBody(transient.encode())
         for other in members.slots where other != slot && members.isPresent(other) {
             let member = members[other]
             guard !member.isAway, !member.isSuspended, member.features.isSuperset(of: feature) else { continue }
@@ -188,19 +213,22 @@ extension RelayRoom {
         guard request.recipient == nil || mayPublish(slot, at: wallClock) else {
             return answer(slot, request.correlation, .forbidden, into: &effects)
         }
-        var recipient: Int?
+        var recipient: RoomRequests.Party?
         if let name = request.recipient {
-            recipient = reachableSlot(of: name, from: slot)
+            if let slot = reachableSlot(of: name, from: slot) {
+                recipient = .member(self.handle(slot))
+            } else if members.hasRemote {
+                recipient = members.remote.relay(of: name).map { .relay($0) }
+            }
             guard let recipient else { return answer(slot, request.correlation, .noRecipient, into: &effects) }
             // The recipient receives its pending cancels first (R-52, Specs/hostile.md row 46).
-            guard !receipts.hasManyCancels(recipient) else {
+            if let handle = recipient.handle, receipts.hasManyCancels(Int(handle.slot)) {
                 return answer(slot, request.correlation, .serverBusy, into: &effects)
             }
         }
         let timeout = min(request.deadline, RoomRequests.maxTimeout)
         let number = requests.insert(
-            from: handle, to: recipient.map { self.handle($0) }, correlation: request.correlation,
-            deadline: now + timeout)
+            from: .member(handle), to: recipient, correlation: request.correlation, deadline: now + timeout)
         let routed = Request(
             correlation: number, method: request.method, deadline: timeout, recipient: request.recipient,
             sender: members[slot].who.account, content: request.content)
@@ -211,19 +239,43 @@ extension RelayRoom {
             }
             return effects.append(.request(name, handle, routed))
         }
-        send(.request, EncodedBody(routed.encode()), to: recipient, into: &effects)
+        switch recipient {
+        case .member(let handle): send(.request, EncodedBody(routed.encode()), to: Int(handle.slot), into: &effects)
+        case .relay where !fits(.request(name, routed)): fail(number, .messageTooLarge, into: &effects)
+        case .relay(let relay): effects.append(.bus(BusMessage(.request(name, routed), to: relay)))
+        }
+    }
+
+    /// Whether an item has a place in a datagram of the bus.
+    private func fits(_ item: BusItem) -> Bool {
+        BusWriter.byteCount(of: BusMessage(item, to: RelayID(rawValue: 0))) <= members.busItemByteCount
     }
 
     /// Passes an answer to the requester. Only the recipient may answer.
     mutating func respond(_ handle: MemberHandle?, _ response: Response, into effects: inout Deque<RoomEffect>) {
-        guard let routed = requests[response.correlation], routed.to == handle else { return }
+        guard let routed = requests[response.correlation], routed.to == handle.map({ .member($0) }) else { return }
         requests.finish(response.correlation)
         guard !routed.isCancelled else { return }  // S-56
+        reply(response, to: routed, into: &effects)
+    }
+
+    /// Passes an answer to the requester of a request that has ended.
+    mutating func reply(
+        _ response: Response, to routed: RoomRequests.Entry, into effects: inout Deque<RoomEffect>
+    ) {
         let answer = Response(
             correlation: routed.correlation, status: response.status, reason: response.reason,
             retryAfter: response.retryAfter, content: response.content)
-        guard let slot = members.slot(routed.from) else { return }
-        send(.response, EncodedBody(answer.encode()), to: slot, into: &effects)
+        switch routed.from {
+        case .member(let handle):
+            guard let slot = members.slot(handle) else { return }
+            send(.response, EncodedBody(answer.encode()), to: slot, into: &effects)
+        case .relay(let relay):
+            let answer =
+                fits(.response(name, answer))
+                ? answer : Response(correlation: routed.correlation, status: .messageTooLarge)
+            effects.append(.bus(BusMessage(.response(name, answer), to: relay)))
+        }
     }
 
     /// The requester no longer needs the answer (S-56).
@@ -250,8 +302,14 @@ extension RelayRoom {
         for number in requests.asked(by: slot) { cancel(number, into: &effects) }
     }
 
-    private mutating func cancel(_ number: UInt64, into effects: inout Deque<RoomEffect>) {
-        guard case .notify(let recipient) = requests.cancel(number) else { return }
+    mutating func cancel(_ number: UInt64, into effects: inout Deque<RoomEffect>) {
+        let recipient: MemberHandle
+        switch requests.cancel(number) {
+        case .none, .finished: return
+        case .forward(let relay):
+            return effects.append(.bus(BusMessage(.cancel(name, CancelRequest(correlation: number)), to: relay)))
+        case .notify(let handle): recipient = handle
+        }
         guard let slot = members.slot(recipient) else {
             requests.finish(number)
             return
@@ -259,11 +317,9 @@ extension RelayRoom {
         if receipts.note(cancel: number, for: slot) { effects.append(.pending(members[slot].key)) }
     }
 
-    private mutating func fail(_ number: UInt64, _ status: ErrorCode, into effects: inout Deque<RoomEffect>) {
-        guard let routed = requests.finish(number), !routed.isCancelled, let slot = members.slot(routed.from) else {
-            return
-        }
-        answer(slot, routed.correlation, status, into: &effects)
+    mutating func fail(_ number: UInt64, _ status: ErrorCode, into effects: inout Deque<RoomEffect>) {
+        guard let routed = requests.finish(number), !routed.isCancelled else { return }
+        reply(Response(correlation: routed.correlation, status: status), to: routed, into: &effects)
     }
 
     private mutating func answer(
@@ -274,7 +330,7 @@ extension RelayRoom {
     }
 
     /// The account's last member that can answer now.
-    private func reachableSlot(of account: AccountName, from slot: Int) -> Int? {
+    func reachableSlot(of account: AccountName, from slot: Int?) -> Int? {
         members.slots(of: account).last { other in
             guard other != slot else { return false }
             let member = members[other]

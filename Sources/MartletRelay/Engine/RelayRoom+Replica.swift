@@ -152,6 +152,7 @@ extension RelayRoom {
             }
         }
         log.append(taken[...])
+        if isWatched { changes.noteReplicated(taken.count) }
         eraseStored(into: &effects)
     }
 

@@ -42,6 +42,8 @@ package enum RoomEffect: Sendable {
     case undelivered([UndeliveredReport])
     /// Call the attachment store; the result is `Rooms.attachmentAnswered`.
     indirect case attachment(AttachmentCallID, AttachmentCall)
+    /// An item for the other relays of the bus.
+    indirect case bus(BusMessage)
     /// A command of the relay's application has a result.
     indirect case commandEnded(UInt64, RoomCommandResult)
     /// An event for a log, and the member whose peer it concerns.
@@ -411,6 +413,7 @@ struct RelayRoom: ~Copyable, Sendable {
         }
         let wasStoring = isBusy && publication.isStoring
         if isBusy { flushPublication(into: &effects) }
+        if members.hasWaitingProgress { applyWaitingProgress(into: &effects) }
         if replica.isBehind(log.lastOffset) {
             admitAwaiting(upTo: log.lastOffset, into: &effects)
             readMissed(into: &effects)
@@ -464,7 +467,7 @@ struct RelayRoom: ~Copyable, Sendable {
         if usesAttachments { byteCount += attachments.byteCount }
         byteCount += receipts.accountCount * RelayRoom.progressByteCount + requests.count * RelayRoom.requestByteCount
         byteCount += receipts.pendingAccountCount * RelayRoom.pendingByteCount
-        byteCount += members.reportCount * RelayRoom.reportByteCount
+        byteCount += members.reportCount * RelayRoom.reportByteCount + members.remoteByteCount
         if usesRoles { byteCount += moderation.byteCount }
         if allocatedMemberships.isAllocated { byteCount += memberships.byteCount }
         if hasCommands { byteCount += commands.byteCount }

@@ -27,10 +27,36 @@ struct RoomMembers: ~Copyable, Sendable {
     private(set) var hasPlainReaders = false
     /// Slots of members with more messages than one step of a turn delivers.
     private var unfinished: [Int] = []
+    /// The number of bytes of an item of the bus; 0 without a bus.
+    var busItemByteCount = 0
+    /// Allocated when a member joins, if there is a bus.
+    private var allocatedRemote = OnDemand<RemoteMembers>()
+
+    /// The members at other relays of the bus.
+    var remote: RemoteMembers {
+        @inline(__always) unsafeAddress { unsafe allocatedRemote.address() }
+        @inline(__always) unsafeMutableAddress { unsafe allocatedRemote.mutableAddress() }
+    }
+
+    /// Whether there are members at other relays of the bus.
+    @inline(__always)
+    var hasRemote: Bool { allocatedRemote.isAllocated && remote.count > 0 }
+    /// Whether progress of members at other relays waits for messages.
+    @inline(__always)
+    var hasWaitingProgress: Bool { allocatedRemote.isAllocated && remote.hasWaiting }
+    /// Whether the other relays of the bus were not told about changes.
+    @inline(__always)
+    var hasBusChanges: Bool { allocatedRemote.isAllocated && remote.hasChanges }
+    /// Whether the other relays of the bus know that there are members.
+    var isAnnounced: Bool { allocatedRemote.isAllocated && remote.isAnnounced }
+    /// Bytes of the members at other relays, with objects.
+    var remoteByteCount: Int { allocatedRemote.isAllocated ? remote.byteCount : 0 }
 
     var isFull: Bool { count >= RoomMembers.maxCount }
     /// Whether the room reports presence and earlier progress.
-    var reportsPresence: Bool { count <= RoomMembers.maxPresenceCount }
+    var reportsPresence: Bool {
+        count + (allocatedRemote.isAllocated ? remote.count : 0) <= RoomMembers.maxPresenceCount
+    }
     var slots: Range<Int> { members.slots }
     /// Slots in use, members that have left included.
     var slotCount: Int { members.count }
@@ -133,31 +159,79 @@ struct RoomMembers: ~Copyable, Sendable {
             result.append(account)
             if result.count == Opened.maxMemberCount { break }
         }
+        if hasRemote {
+            result += remote.accounts.filter { seen.insert($0).inserted }.prefix(Opened.maxMemberCount - result.count)
+        }
         return result
     }
 
+    /// The presence of an account at all relays, the best of all.
     func presence(of account: AccountName) -> Transient.Presence {
+        let presence = localPresence(of: account)
+        guard allocatedRemote.isAllocated, presence != .online else { return presence }
+        let other = remote.presence(of: account)
+        return other == .left ? presence : other
+    }
+
+    /// The presence of an account at this relay.
+    func localPresence(of account: AccountName) -> Transient.Presence {
         let slots = slots(of: account)
         guard !slots.isEmpty else { return .left }
         return slots.contains { !members[$0].isAway } ? .online : .away
     }
 
-    /// The accounts whose members have no connection, in ascending order of the slots.
+    /// The accounts with members at this relay.
+    var localAccounts: [AccountName] {
+        Set(slots.filter { isPresent($0) }.map { members[$0].who.account }).sorted()
+    }
+
+    /// The accounts whose members have no connection, in ascending order of the slots, those of other relays last.
     var awayAccounts: [AccountName] {
         var seen: Set<AccountName> = []
-        return slots.compactMap { slot in
+        let local: [AccountName] = slots.compactMap { slot in
             guard isPresent(slot), members[slot].isAway, seen.insert(members[slot].who.account).inserted else {
                 return nil
             }
             return presence(of: members[slot].who.account) == .away ? members[slot].who.account : nil
         }
+        guard hasRemote else { return local }
+        return local + remote.accounts.filter { !seen.contains($0) && presence(of: $0) == .away }
     }
 
     private mutating func notePresence(of slot: Int, from before: Transient.Presence) {
         let account = members[slot].who.account
+        if busItemByteCount > 0 { remote.noteChange(of: account) }
+        notePresence(of: account, from: before, by: members[slot].key)
+    }
+
+    private mutating func notePresence(
+        of account: AccountName, from before: Transient.Presence, by member: MemberKey
+    ) {
         let presence = presence(of: account)
         guard presence != before, reportsPresence else { return }
-        presenceChanges.note(account, from: before, to: presence, of: members[slot].key)
+        presenceChanges.note(account, from: before, to: presence, of: member)
+    }
+
+    // MARK: Other relays
+
+    /// The member that is named for changes of other relays, which is none of the room.
+    private static let nobody = MemberKey(link: LinkKey(slot: -1, generation: 0, loop: 0), session: .control)
+
+    /// Takes members of another relay.
+    mutating func take(_ item: BusMembers, from relay: RelayID, number: UInt64) {
+        change(remote.accounts(in: item, from: relay)) { $0.take(item, from: relay, number: number) }
+    }
+
+    /// A relay is away.
+    mutating func lost(_ relay: RelayID) {
+        guard allocatedRemote.isAllocated else { return }
+        change(remote.accounts(at: relay)) { $0.remove(relay) }
+    }
+
+    private mutating func change(_ accounts: [AccountName], _ body: (inout RemoteMembers) -> Void) {
+        let before = accounts.map { presence(of: $0) }
+        body(&remote)
+        for (account, before) in zip(accounts, before) { notePresence(of: account, from: before, by: Self.nobody) }
     }
 
     /// Takes the presence changes that are reported now.
@@ -186,6 +260,7 @@ struct RoomMembers: ~Copyable, Sendable {
     /// Checks that every member is connected and has received everything.
     func check(_ check: inout QuiescenceCheck, lastOffset: UInt64) {
         check.empty("members with unfinished deliveries", count: unfinished.count)
+        if allocatedRemote.isAllocated { remote.check(&check) }
         let live = members.slots.filter { members.isLive($0) }
         check.equal("members", live.count, count)
         let accounts = Set(live.map { members[$0].who.account })

@@ -87,7 +87,11 @@ struct RoomReceipts: ~Copyable, Sendable {
 
     /// An account has taken the log up to an offset. Returns the offset before, or nil when the receipt changes
     /// nothing.
-    mutating func advance(_ account: AccountName, _ mark: Receipt.Mark, upTo offset: UInt64) -> UInt64? {
+    ///
+    /// - Parameter isSaved: Whether another relay passes the progress to the store.
+    mutating func advance(
+        _ account: AccountName, _ mark: Receipt.Mark, upTo offset: UInt64, isSaved: Bool = false
+    ) -> UInt64? {
         guard progress[account] != nil || progress.count < RoomReceipts.maxAccounts else { return nil }
         var mine = progress[account] ?? AccountProgress()
         let before = mark == .read ? mine.read : mine.delivered
@@ -96,7 +100,7 @@ struct RoomReceipts: ~Copyable, Sendable {
         mine.delivered = max(mine.delivered, offset)
         progress[account] = mine
         furthestAccounts = nil
-        unsaved.insert(account)
+        if !isSaved { unsaved.insert(account) }
         return before
     }
 

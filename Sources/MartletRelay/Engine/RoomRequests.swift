@@ -1,7 +1,8 @@
 import MartletLink
 import MartletWire
 
-/// The open requests of a room: the requester of each, and the member that answers it.
+/// The open requests of a room: the requester of each, and the member that answers it. Both may be members at
+/// other relays.
 ///
 /// | state of a request | owns | ends |
 /// |---|---|---|
@@ -16,10 +17,23 @@ struct RoomRequests: ~Copyable, Sendable {
     /// The maximum timeout of a request.
     static let maxTimeout: Duration = .seconds(300)
 
+    /// The maximum number of open requests of members at other relays.
+    static let maxRemoteCount = 1024
+
+    /// A requester, or who answers.
+    enum Party: Hashable, Sendable {
+        case member(MemberHandle)
+        /// A member at another relay of the bus.
+        case relay(RelayID)
+
+        /// The member of this relay.
+        var handle: MemberHandle? { if case .member(let handle) = self { handle } else { nil } }
+    }
+
     struct Entry: Sendable {
-        let from: MemberHandle
-        /// The member that answers; nil for the relay's request handler.
-        let to: MemberHandle?
+        let from: Party
+        /// Who answers; nil for the relay's request handler.
+        let to: Party?
         /// The requester's number.
         let correlation: UInt64
         fileprivate(set) var isCancelled = false
@@ -35,8 +49,12 @@ struct RoomRequests: ~Copyable, Sendable {
         var asked: [Int32: [UInt64]] = [:]
         /// The number of requests that each recipient has to answer, by slot.
         var answering: [Int32: Int] = [:]
+        /// The number of requests of members at other relays.
+        var remoteCount = 0
 
-        var isEmpty: Bool { entries.isEmpty && timers.isEmpty && asked.isEmpty && answering.isEmpty }
+        var isEmpty: Bool {
+            entries.isEmpty && timers.isEmpty && asked.isEmpty && answering.isEmpty && remoteCount == 0
+        }
     }
 
     private var lastNumber: UInt64 = 0
@@ -53,15 +71,20 @@ struct RoomRequests: ~Copyable, Sendable {
         open.isAllocated && open.value.asked[Int32(slot)]?.count ?? 0 >= RoomRequests.maxCountPerMember
     }
 
+    /// Whether members at other relays have the maximum number of open requests.
+    var hasManyRemote: Bool { open.isAllocated && open.value.remoteCount >= Self.maxRemoteCount }
+
     /// Opens a request and returns its number.
-    mutating func insert(
-        from: MemberHandle, to: MemberHandle?, correlation: UInt64, deadline: Instant
-    ) -> UInt64 {
+    mutating func insert(from: Party, to: Party?, correlation: UInt64, deadline: Instant) -> UInt64 {
         lastNumber += 1
         open.value.entries[lastNumber] = Entry(from: from, to: to, correlation: correlation)
         open.value.timers.set(lastNumber, at: deadline)
-        open.value.asked[from.slot, default: []].append(lastNumber)
-        if let to { open.value.answering[to.slot, default: 0] += 1 }
+        if let from = from.handle {
+            open.value.asked[from.slot, default: []].append(lastNumber)
+        } else {
+            open.value.remoteCount += 1
+        }
+        if let to = to?.handle { open.value.answering[to.slot, default: 0] += 1 }
         return lastNumber
     }
 
@@ -70,9 +93,13 @@ struct RoomRequests: ~Copyable, Sendable {
     mutating func finish(_ number: UInt64) -> Entry? {
         guard open.isAllocated, let entry = open.value.entries.removeValue(forKey: number) else { return nil }
         open.value.timers.cancel(number)
-        open.value.asked[entry.from.slot]?.removeAll { $0 == number }
-        if open.value.asked[entry.from.slot]?.isEmpty == true { open.value.asked[entry.from.slot] = nil }
-        if let to = entry.to, let count = open.value.answering[to.slot] {
+        if let from = entry.from.handle {
+            open.value.asked[from.slot]?.removeAll { $0 == number }
+            if open.value.asked[from.slot]?.isEmpty == true { open.value.asked[from.slot] = nil }
+        } else {
+            open.value.remoteCount -= 1
+        }
+        if let to = entry.to?.handle, let count = open.value.answering[to.slot] {
             open.value.answering[to.slot] = count > 1 ? count - 1 : nil
         }
         // A wrong count keeps the memory, so that `check` reports it.
@@ -92,17 +119,24 @@ struct RoomRequests: ~Copyable, Sendable {
         case finished
         /// The recipient is to be notified.
         case notify(MemberHandle)
+        /// The request has ended, and the relay of the recipient is to be notified.
+        case forward(RelayID)
     }
 
     /// A requester no longer needs the answer (S-56).
     mutating func cancel(_ number: UInt64) -> OnCancel {
         guard let entry = self[number], !entry.isCancelled else { return .none }
-        guard let to = entry.to else {
+        switch entry.to {
+        case nil:
             finish(number)
             return .finished
+        case .relay(let relay):
+            finish(number)
+            return .forward(relay)
+        case .member(let to):
+            open.value.entries[number]?.isCancelled = true
+            return .notify(to)
         }
-        open.value.entries[number]?.isCancelled = true
-        return .notify(to)
     }
 
     /// The number of a requester's open request.
@@ -125,7 +159,22 @@ struct RoomRequests: ~Copyable, Sendable {
     /// hashes.
     func unanswered(by handle: MemberHandle) -> [UInt64] {
         guard open.isAllocated, open.value.answering[handle.slot] != nil else { return [] }
-        return open.value.entries.filter { $0.value.to == handle }.keys.sorted()
+        return open.value.entries.filter { $0.value.to == .member(handle) }.keys.sorted()
+    }
+
+    /// The numbers of the requests that a relay has to answer, in their order.
+    func unanswered(by relay: RelayID) -> [UInt64] {
+        open.isAllocated ? open.value.entries.filter { $0.value.to == .relay(relay) }.keys.sorted() : []
+    }
+
+    /// The numbers of the requests of members at a relay, in their order.
+    func asked(by relay: RelayID) -> [UInt64] {
+        open.isAllocated ? open.value.entries.filter { $0.value.from == .relay(relay) }.keys.sorted() : []
+    }
+
+    /// The number of an open request of a relay.
+    func number(of correlation: UInt64, from relay: RelayID) -> UInt64? {
+        asked(by: relay).first { self[$0]?.correlation == correlation }
     }
 
     /// Checks that no request is open.

@@ -16,7 +16,8 @@ struct RoomRouter: ~Copyable {
         local = Rooms(
             place: place, isShared: configuration.sharesRooms, roles: configuration.roomRoles,
             rate: configuration.roomRate,
-            undeliveredDelay: configuration.reportsUndelivered ? configuration.undeliveredDelay : nil)
+            undeliveredDelay: configuration.reportsUndelivered ? configuration.undeliveredDelay : nil,
+            busItemByteCount: configuration.busDatagramByteCount)
         outgoing = Array(repeating: [], count: place.count)
     }
 
@@ -99,7 +100,7 @@ extension RoomEffect {
             .charge(let key, _), .answered(let key, _):
             key
         case .note(_, let key): key
-        case .store, .request, .attachment, .changed, .watched, .undelivered, .commandEnded:
+        case .store, .request, .attachment, .changed, .watched, .undelivered, .bus, .commandEnded:
             nil
         }
     }

@@ -44,6 +44,8 @@ struct Rooms: ~Copyable, Sendable {
     private var removed = RemovedRooms()
     /// The comparison of the rooms with a store that other relays use, too; nil with a store of this relay alone.
     private var checks: ReplicaChecks?
+    /// What the rooms ask the other relays of the bus; nil without a bus.
+    private var bus: BusRooms?
 
     /// Creates a table without rooms.
     ///
@@ -53,15 +55,17 @@ struct Rooms: ~Copyable, Sendable {
     ///   - roles: the use of roles; nil if rooms have none.
     ///   - rate: the rate of messages of each room; nil without a bound.
     ///   - undeliveredDelay: the duration until messages are reported as undelivered; nil if they are not.
+    ///   - busItemByteCount: the bytes of a datagram of the bus; nil without a bus.
     init(
         place: LoopPlace = .only, isShared: Bool = false, roles: RoomRolesConfiguration? = nil,
-        rate: MessageRate? = nil, undeliveredDelay: Duration? = nil
+        rate: MessageRate? = nil, undeliveredDelay: Duration? = nil, busItemByteCount: Int? = nil
     ) {
         self.place = place
         checks = isShared ? ReplicaChecks() : nil
         self.roles = roles
         self.rate = rate
         self.undeliveredDelay = undeliveredDelay
+        bus = busItemByteCount.map { BusRooms(maxItemByteCount: $0) }
     }
 
     /// Rooms in memory.
@@ -75,7 +79,7 @@ struct Rooms: ~Copyable, Sendable {
     /// The instant at which `deadlinePassed` is due; in the past while sessions wait to join.
     var deadline: Instant? {
         guard joins.isEmpty else { return .zero }
-        return deadlines.earliest.orEarlier(count > 0 ? checks?.deadline : nil)
+        return deadlines.earliest.orEarlier(count > 0 ? checks?.deadline : nil).orEarlier(bus?.deadline)
     }
 
     /// The next effect; nil when there is none until the next event.
@@ -104,6 +108,7 @@ struct Rooms: ~Copyable, Sendable {
             markDirty(index)
         }
         checkReplicas(now: now)
+        askForMembers(now: now)
     }
 
     // MARK: Calls of links
@@ -194,6 +199,7 @@ struct Rooms: ~Copyable, Sendable {
         guard !hasMaxRooms, !isFull, !removed.contains(name) else { return nil }
         var room = RelayRoom(name: name, index: Int32(rooms.nextSlot), loop: place.number)
         room.isWatched = watchers.isWatched(name)
+        room.members.busItemByteCount = bus?.maxItemByteCount ?? 0
         let index = rooms.insert(room)
         indexOfName.insert(name, index)
         effects.append(.store(.load(name)))
@@ -239,7 +245,9 @@ struct Rooms: ~Copyable, Sendable {
                 account: account, progress: rooms[index].receipts[account] ?? AccountProgress(),
                 isWatched: record != nil)
             effects.append(.changed(loop: place.loop(of: account), name, [change]))
+            if bus != nil { effects.append(.bus(BusMessage(.membership(BusMembership(name, account, record))))) }
         }
+        watchRecords(index)
         markDirty(index)
     }
 
@@ -260,8 +268,13 @@ struct Rooms: ~Copyable, Sendable {
             watchers.insert(account, name)
             if let index { rooms[index].setWatched(true) }
         } else if !watchers.remove(account, name), let index {
-            rooms[index].setWatched(false)
+            rooms[index].setWatched(bus != nil && rooms[index].hasRecords)
         }
+    }
+
+    /// Changes of a room with records are reported to the other relays of the bus, at which accounts may watch it.
+    private mutating func watchRecords(_ index: Int) {
+        if bus != nil, rooms[index].hasRecords { rooms[index].setWatched(true) }
     }
 
     /// Reports what has changed in a room to the loops of the accounts that watch it.
@@ -269,14 +282,26 @@ struct Rooms: ~Copyable, Sendable {
         let (name, lastOffset) = (rooms[index].name, rooms[index].log.lastOffset)
         let accounts: [AccountName]
         let erasures = rooms[index].changes.takeErasures()
-        switch rooms[index].changes.take(lastOffset, isLast: rooms[index].isIdle || !erasures.isEmpty, now: now) {
+        let isLast = rooms[index].isIdle || !erasures.isEmpty
+        if bus != nil, rooms[index].changes.isDue(lastOffset, isLast: isLast, now: now), rooms[index].hasRecords,
+            rooms[index].changes.takeOwn(lastOffset)
+        {
+            effects.append(.bus(BusMessage(.changed(name))))
+        }
+        switch rooms[index].changes.take(lastOffset, isLast: isLast, now: now) {
         case .none: return
         case .some(let some): accounts = some.filter { watchers.watches($0, name) }
         case .all: accounts = watchers.watchers(of: name)
         }
+        reportChange(
+            of: name, to: accounts.map { ($0, rooms[index].receipts[$0] ?? AccountProgress()) }, erased: erasures)
+    }
+
+    private mutating func reportChange(
+        of name: RoomName, to accounts: [(AccountName, AccountProgress)], erased erasures: [MessageErasure] = []
+    ) {
         var changes: [Int: [RoomChange]] = [:]
-        for account in accounts {
-            let progress = rooms[index].receipts[account] ?? AccountProgress()
+        for (account, progress) in accounts {
             changes[place.loop(of: account), default: []].append(
                 RoomChange(account: account, progress: progress, isWatched: true))
         }
@@ -340,6 +365,103 @@ struct Rooms: ~Copyable, Sendable {
         if !revisions.isEmpty { effects.append(.store(.changes(since: revisions))) }
     }
 
+    /// An event of the bus.
+    mutating func busReceived(_ event: BusPeers.Event, now: Instant) {
+        switch event {
+        case .incomplete(let relay, let number): bus?.noteIncomplete(relay, before: number, now: now)
+        case .lost(let relay):
+            bus?.remove(relay)
+            for index in rooms.slots where rooms.isLive(index) {
+                rooms[index].lost(relay, into: &effects)
+                markDirty(index)
+            }
+        case .item(let item, let relay, let number): take(item, from: relay, number: number, now: now)
+        case .command, .fault: break
+        }
+    }
+
+    private mutating func take(_ item: BusItem, from relay: RelayID, number: UInt64, now: Instant) {
+        switch item {
+        case .wanted(let names):
+            for name in names where place.loop(of: name) == place.index { answerMembers(of: name, to: relay, now: now) }
+        case .members(let members):
+            if let index = with(members.room, { $0.take(members, from: relay, number: number, into: &$1) }) {
+                return markDirty(index)
+            }
+            // The progress of an account changes its list, also while the room is not in memory.
+            let watching = members.entries.filter { watchers.watches($0.account, members.room) }
+            reportChange(of: members.room, to: watching.map { ($0.account, $0.progress) })
+        case .transient(let name, let transient): with(name) { $0.broadcast(transient, into: &$1) }
+        case .request(let name, let request):
+            guard with(name, { $0.request(request, from: relay, now: now, into: &$1) }) == nil else { return }
+            let response = Response(correlation: request.correlation, status: .noRecipient)
+            effects.append(.bus(BusMessage(.response(name, response), to: relay)))
+        case .response(let name, let response): with(name) { $0.respond(response, from: relay, into: &$1) }
+        case .cancel(let name, let cancel): with(name) { $0.cancel(cancel.correlation, from: relay, into: &$1) }
+        case .changed(let name):
+            // A room with members notices the messages itself.
+            if let index = index(of: name), rooms[index].members.count > 0 { return }
+            reportChange(of: name, to: watchers.watchers(of: name).map { ($0, AccountProgress()) })
+        case .membership(let membership): membershipChanged(membership)
+        case .beat, .command, .performed: break
+        }
+    }
+
+    @discardableResult
+    private mutating func with(
+        _ name: RoomName, _ change: (inout RelayRoom, inout Deque<RoomEffect>) -> Void
+    ) -> Int? {
+        guard let index = index(of: name) else { return nil }
+        change(&rooms[index], &effects)
+        markDirty(index)
+        return index
+    }
+
+    /// Another relay has members in a room.
+    private mutating func answerMembers(of name: RoomName, to relay: RelayID, now: Instant) {
+        guard bus?.mayAnswer(now: now) == true else { return }
+        guard with(name, { $0.answerMembers(to: relay, into: &$1) }) == nil else { return }
+        effects.append(.bus(BusMessage(noMembers(of: name), to: relay)))
+    }
+
+    private func noMembers(of name: RoomName) -> BusItem {
+        .members(BusMembers(room: name, count: 0, isWhole: true, entries: []))
+    }
+
+    /// Another relay has saved a changed record.
+    private mutating func membershipChanged(_ change: BusMembership) {
+        let index = index(of: change.room)
+        if let index {
+            rooms[index].membershipChanged(change.account, change.record)
+            watchRecords(index)
+            markDirty(index)
+        }
+        setWatch(of: change.account, change.record != nil, change.room, index)
+        let progress = index.flatMap { rooms[$0].receipts[change.account] } ?? AccountProgress()
+        let report = RoomChange(account: change.account, progress: progress, isWatched: change.record != nil)
+        effects.append(.changed(loop: place.loop(of: change.account), change.room, [report]))
+    }
+
+    /// Asks for the members of rooms whose items may be lost, if it is time.
+    private mutating func askForMembers(now: Instant) {
+        guard let bus, let first = bus.begin(now: now) else { return }
+        let page = TablePage.slots(rooms.slots, from: first, limit: BusRooms.maxAskCount) {
+            rooms.isLive($0) && rooms[$0].members.count > 0 && !rooms[$0].members.remote.isComplete(bus.relays)
+        }
+        self.bus?.asked(page.slots.count, next: page.next, now: now)
+        var names = page.slots.map { rooms[$0].name }[...]
+        while !names.isEmpty {
+            effects.append(.bus(BusMessage(.wanted(Array(names.prefix(BusItem.maxRoomCount))))))
+            names = names.dropFirst(BusItem.maxRoomCount)
+        }
+    }
+
+    /// Reports changed members of a room to the other relays.
+    private mutating func reportMembers(_ index: Int, now: Instant) {
+        guard let relays = bus?.relays, rooms[index].revision != nil else { return }
+        if rooms[index].reportMembers(to: relays, into: &effects) { bus?.ask(now: now) }
+    }
+
     /// Passes an event of the store or of another relay to a room in memory. The room is loaded again if its copy of
     /// the log cannot continue.
     private mutating func replicate(
@@ -378,6 +500,7 @@ struct Rooms: ~Copyable, Sendable {
         if let snapshot, mayServe(snapshot), beginRoles(index, snapshot) {
             let waiting = rooms[index].loaded(snapshot, at: now)
             rooms[index].beginMemberships(snapshot.memberships)
+            watchRecords(index)
             if undeliveredDelay != nil { rooms[index].scan.begin(at: snapshot.lastOffset) }
             enter(rooms[index].admitted(waiting, into: &effects))
         } else {
@@ -571,6 +694,7 @@ struct Rooms: ~Copyable, Sendable {
             rooms[index].scanUndelivered(after: undeliveredDelay, now: now, into: &effects)
         }
         if rooms[index].isWatched { reportChanges(index, now: now) }
+        if rooms[index].members.hasBusChanges { reportMembers(index, now: now) }
         memoryByteCount += rooms[index].takeChargeChange()
         deadlines.set(index, at: rooms[index].deadline)
         if rooms[index].isIdle { return remove(index) }
@@ -581,6 +705,8 @@ struct Rooms: ~Copyable, Sendable {
         guard rooms.isLive(index) else { return }
         rooms[index].failMemberships(into: &effects)
         rooms[index].failCommands(into: &effects)
+        // The members of a room that leaves memory for a fault are no members any more.
+        if rooms[index].members.isAnnounced { effects.append(.bus(BusMessage(noMembers(of: rooms[index].name)))) }
         memoryByteCount -= rooms[index].chargedByteCount
         indexOfName.remove(rooms[index].name, index)
         deadlines.cancel(index)

@@ -60,6 +60,7 @@ extension SessionRouter {
             }
         case .watched(_, let account, let roomLoop): perform(accounts.watched(account, by: roomLoop), now: now)
         case .undelivered(let reports): outputs.append(.undelivered(reports))
+        case .bus(let message): busItems.append(message)
         case .commandEnded(let id, let result): outputs.append(.commandEnded(id, result))
         case .note(let note, _): outputs.append(.note(note, on: nil))
         }

@@ -36,6 +36,8 @@ struct SessionRouter: LinkServerUser, ~Copyable {
     var administrations = Deque<(record: AdministrationRecord, connection: Int?)>()
     /// The questions of the rooms of this turn for the store.
     private(set) var storeQuestions: [StoreQuestion] = []
+    /// The items of the rooms of this turn for the bus.
+    var busItems = BusQueue()
     /// Credit of messages of accounts that have exceeded their rate.
     var withheld = WithheldCredit()
     /// The sessions of accounts.

@@ -13,6 +13,7 @@ enum AdminCommand {
             case account = "ACCOUNT"
             case seconds = "SECONDS"
             case text = "TEXT"
+            case relay = "RELAY"
         }
 
         let method: AdministrationMethod
@@ -34,13 +35,14 @@ enum AdminCommand {
         Action(method: .ban, forms: [[.room, .account]]), Action(method: .unban, forms: [[.room, .account]]),
         Action(method: .mute, forms: [[.room, .account, .seconds]]),
         Action(method: .unmute, forms: [[.room, .account]]), Action(method: .revoke, forms: [[.account]]),
-        Action(method: .announce, forms: [[.text], [.text, .room]]), Action(method: .drain),
+        Action(method: .announce, forms: [[.text], [.text, .room]]), Action(method: .relays),
+        Action(method: .drain, forms: [[], [.relay]]),
         Action(method: .retention, forms: [[.room]]),
         Action(method: .erase, forms: [[.account], [.room, .account]]), Action(method: .export, forms: [[.room]]),
     ]
 
     /// The duration for which a request waits for its response.
-    private static let maxWait = Duration.seconds(60)
+    static let maxWait = Duration.seconds(60)
 
     private static let json = Option.flag("json", help: "write each item as one JSON object in a line")
     private static let messages = Option.count(
@@ -70,7 +72,8 @@ enum AdminCommand {
             links and accounts list those that are connected, rooms all rooms of the store by name. announce without \
             ROOM publishes in all rooms in memory. kick without ROOM ends the connections of an account, which may \
             connect again; revoke ends them for good if the relay also refuses the credential (--revoked). drain ends \
-            the relay as the signal TERM does. export writes the messages of a room.
+            the relay, or the one of its bus with the name RELAY, as the signal TERM does. export writes the \
+            messages of a room.
             """,
             """
             retention sets bounds of the room in place of those of the relay, tighter or looser: --messages, --days \
@@ -88,14 +91,23 @@ enum AdminCommand {
 
     private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
         let (action, query) = try request(arguments)
-        let monitor = TransferMonitor(.none)
-        let client = try ClientOptions.client(arguments, agent: "admin", monitor: monitor)
         let (isJSON, limit) = (arguments.has(json), arguments[limit])
+        return try await connected(arguments, agent: "admin") { client in
+            try await perform(action, query, limit: limit, isJSON: isJSON, client)
+        }
+    }
+
+    /// Performs requests to a relay.
+    static func connected(
+        _ arguments: ParsedArguments, agent: String, _ body: @escaping @Sendable (Client) async throws -> Void
+    ) async throws -> ExitCode {
+        let monitor = TransferMonitor(.none)
+        let client = try ClientOptions.client(arguments, agent: agent, monitor: monitor)
         do {
             try await withClient(client) { client in
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask { try await monitor.watch(client, timeout: arguments[ClientOptions.timeout]) }
-                    group.addTask { try await perform(action, query, limit: limit, isJSON: isJSON, client) }
+                    group.addTask { try await body(client) }
                     defer { group.cancelAll() }
                     try await group.next()
                 }
@@ -121,7 +133,7 @@ enum AdminCommand {
         guard let expected = action.forms.first(where: { $0.count == values.count }) else {
             throw UsageError(message: "the form is \(action.usage)")
         }
-        var (room, account, duration, text): (RoomName?, AccountName?, Duration?, String?)
+        var (room, account, duration, text, relay): (RoomName?, AccountName?, Duration?, String?, String?)
         for (operand, value) in zip(expected, values) {
             switch operand {
             case .room: room = try name(value)
@@ -129,6 +141,7 @@ enum AdminCommand {
             case .text:
                 guard !value.isEmpty else { throw UsageError(message: "TEXT is empty") }
                 text = value
+            case .relay: relay = value
             case .seconds:
                 guard let seconds = UInt32(value), seconds > 0 else {
                     throw UsageError(message: "SECONDS is a number from 1 to \(UInt32.max)")
@@ -138,7 +151,7 @@ enum AdminCommand {
         }
         let query = AdministrationQuery(
             room: room, account: account, duration: duration, text: text, maxAge: bounds.maxAge,
-            maxCount: bounds.maxCount, maxByteCount: bounds.maxByteCount)
+            maxCount: bounds.maxCount, maxByteCount: bounds.maxByteCount, name: relay)
         return (action, query)
     }
 
@@ -179,7 +192,7 @@ enum AdminCommand {
             switch action.method {
             case .status, .room: return try Output.print(try line(of: content, isJSON: isJSON))
             case .kick, .ban, .unban, .mute, .unmute, .revoke, .retention, .drain: return
-            case .links, .accounts, .rooms, .announce, .erase, .export: break
+            case .links, .accounts, .rooms, .relays, .announce, .erase, .export: break
             }
             let page = try AdministrationPage(parsing: content.rawBytes)
             for item in page.items + page.messages { try Output.print(try line(of: item, isJSON: isJSON)) }

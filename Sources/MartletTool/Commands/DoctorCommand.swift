@@ -1,4 +1,5 @@
 import MartletLink
+import MartletNATS
 import MartletPostgres
 import MartletToolSupport
 import MartletTransport
@@ -17,7 +18,7 @@ enum DoctorCommand {
         options: [ClientOptions.account.spec, ClientOptions.token.spec, PasswordInput.option.spec, ProxyArguments.spec]
             + TLSArguments.clientSpecs + [
                 timeout.spec, json.spec,
-            ],
+            ] + BusArguments.serverSpecs,
         notes: [
             """
             ADDRESS is that of a client's --to: martlets:// or no scheme for TLS, martlet:// for a connection without \
@@ -35,7 +36,8 @@ enum DoctorCommand {
             """,
             """
             If ADDRESS is the URI of a database, postgres://USER@HOST/NAME, the only check is database: whether it is \
-            reachable, and fit for the rooms of a relay. It changes nothing.
+            reachable, and fit for the rooms of a relay. If ADDRESS is the URL of a server of NATS, nats://HOST or \
+            tls://HOST, it is bus: whether the server is reachable, and permits the subject. Both change nothing.
             """,
             """
             The clocks are compared if the relay reports its time. A wrong clock of this machine also appears as a \
@@ -51,7 +53,9 @@ enum DoctorCommand {
             ExitMeaning(.noHost, "the name has no address"),
             ExitMeaning(
                 .unavailable,
-                "no address answers, the relay refuses clients for now, or the database is not reachable or not fit"),
+                "no address answers, the relay refuses clients for now, or the database or server of NATS is not "
+                    + "reachable or not fit"
+            ),
             ExitMeaning(.protocolError, "TLS or the certificate failed, or the server is no compatible relay"),
             ExitMeaning(.noPermission, "the relay refused the account or its token"),
             ExitMeaning(.inputOutput, "writing failed"),
@@ -66,7 +70,16 @@ enum DoctorCommand {
     /// Checks the relay in the arguments, and reports each line when it is known.
     static func check(_ arguments: ParsedArguments, _ show: (DoctorLine) throws -> Void) async throws -> ExitCode {
         let address = arguments.operands.first ?? arguments[ClientOptions.target] ?? ""
-        if PostgresStore.isURI(address) { return try await checkDatabase(address, show) }
+        if PostgresStore.isURI(address) {
+            return try await check(.database, "reachable, and fit for rooms", show) {
+                try await PostgresStore.check(address)
+            }
+        }
+        if NATSBus.isURL(address) {
+            return try await check(.bus, "reachable, and fit for a bus", show) {
+                try await NATSBus.check(address, configuration: BusArguments.configuration(arguments))
+            }
+        }
         let signIn = try signIn(arguments)
         let hello = try hello(arguments)
         let proxies = ProxySelector(try ProxyArguments.proxies(arguments))
@@ -87,16 +100,14 @@ enum DoctorCommand {
         return try await run.run(report, show)
     }
 
-    private static func checkDatabase(
-        _ uri: String, _ show: (DoctorLine) throws -> Void
+    private static func check(
+        _ check: DoctorLine.Check, _ found: String, _ show: (DoctorLine) throws -> Void, _ body: () async throws -> Void
     ) async throws -> ExitCode {
-        do {
-            try await PostgresStore.check(uri)
-        } catch {
-            try show(DoctorLine(check: .database, mark: .fail, found: "\(error)"))
+        do { try await body() } catch {
+            try show(DoctorLine(check: check, mark: .fail, found: "\(error)"))
             return .unavailable
         }
-        try show(DoctorLine(check: .database, mark: .ok, found: "reachable, and fit for rooms"))
+        try show(DoctorLine(check: check, mark: .ok, found: found))
         return .success
     }
 

@@ -25,6 +25,10 @@ enum ServeCommand {
             + "is its URI postgres://USER@HOST/NAME [in memory]")
     private static let shared = Option.flag(
         "shared", help: "with a database: other relays use its rooms, too, each with this option")
+    private static let name = Option<String>(
+        "name", "NAME", expectation: "a name of 1 to 256 bytes",
+        help: "with --shared: name of this relay among those of the database [that of the machine, with the port]"
+    ) { (1...256).contains($0.utf8.count) ? $0 : nil }
     private static let memory = Option.byteCount(
         "memory", atLeast: 32 << 20,
         help: "memory of the relay: half for messages, half for links and connections [1G]")
@@ -90,7 +94,8 @@ enum ServeCommand {
         name: "serve",
         summary: "Run a relay, which keeps rooms and delivers their messages.",
         options: [
-            config.spec, listen.spec, store.spec, shared.spec, history.spec, historyBytes.spec, historyAge.spec,
+            config.spec, listen.spec, store.spec, shared.spec, name.spec, history.spec, historyBytes.spec,
+            historyAge.spec,
             memory.spec,
             drain.spec,
             multipath.spec, loops.spec, spin.spec, maxConnections.spec, proxies.spec, unlimitedPeers.spec,
@@ -98,7 +103,8 @@ enum ServeCommand {
             accountRate.spec, roomRate.spec,
             roomRoles.spec, ignoreRoomRoles.spec, roomsPerAccount.spec, audit.spec, quiet.spec, logLevel.spec,
             json.spec, check.spec,
-        ] + AttachmentArguments.specs + RelayAccess.specs + TLSArguments.serverSpecs + PushArguments.specs
+        ] + BusArguments.specs + AttachmentArguments.specs + RelayAccess.specs + TLSArguments.serverSpecs
+            + PushArguments.specs
             + TelemetryArguments.specs + AdminArguments.specs + AlertArguments.specs,
         notes: [
             """
@@ -137,7 +143,7 @@ enum ServeCommand {
             password can also be in the variable PGPASSWORD or a password file, and options=-csearch_path%3DNAME names \
             another schema than martlet. While the database is away, messages wait, and the log states it \
             (databaseLost, databaseRecovered); they are refused after ten minutes, and when the relay ends \
-            (databaseAbandoned). Attachments are in memory.
+            (databaseAbandoned).
             """,
             "--listen may be repeated. [::] includes IPv4 unless 0.0.0.0 is given with the same port.",
             """
@@ -150,7 +156,8 @@ enum ServeCommand {
             --plaintext is given. The signal HUP reads the certificate, its key, the ticket keys and --client-ca \
             again; existing connections are not affected. `martlet dev-cert` makes certificates for development.
             """,
-        ] + AttachmentArguments.notes + PushArguments.notes + TelemetryArguments.notes + AdminArguments.notes
+        ] + BusArguments.notes + AttachmentArguments.notes + PushArguments.notes + TelemetryArguments.notes
+            + AdminArguments.notes
             + AlertArguments.notes + RelayAccess.notes + [
                 TokensFile.overview
             ],
@@ -189,6 +196,7 @@ enum ServeCommand {
     private static func checkCompanions(_ arguments: ParsedArguments) throws(UsageError) {
         let pairs = [
             (historyAge.spec, store.spec), (ignoreRoomRoles.spec, store.spec), (roomsPerAccount.spec, roomRoles.spec),
+            (name.spec, shared.spec),
         ]
         for (option, companion) in pairs
         where arguments.values[option.name] != nil && arguments.values[companion.name] == nil {
@@ -197,6 +205,9 @@ enum ServeCommand {
         if arguments.has(shared), database(arguments) == nil {
             throw UsageError(message: "'--shared' requires a database as '--store'")
         }
+        try AttachmentArguments.checkUsage(
+            arguments, hasDatabase: database(arguments) != nil, isShared: arguments.has(shared), name: arguments[name])
+        try BusArguments.checkUsage(arguments, isShared: arguments.has(shared))
     }
 
     /// Checks all files that a start or a reload reads, and the database.
@@ -211,6 +222,7 @@ enum ServeCommand {
             _ = try AlertArguments.rules(arguments)
             _ = try AlertArguments.actions(arguments)
             if let uri = database(arguments) { try await PostgresStore.check(uri) }
+            try await BusArguments.check(arguments)
             if let options = try TLSArguments.server(arguments), let fault = try TLSServer(options).certificateFault {
                 throw fault
             }
@@ -265,13 +277,16 @@ enum ServeCommand {
         try await checkRoles(of: store, arguments)
         let directory = database(arguments) == nil ? arguments[Self.store] : nil
         let disk = AttachmentArguments.disk(arguments, directory: directory)
-        let attachments = try AttachmentArguments.store(arguments, directory: directory, disk)
-        let relay = try relay(arguments, sockets, access, store, attachments, disk, webhook, telemetry) { event in
+        let attachments = try AttachmentArguments.store(
+            arguments, directory: directory, disk, sharedBy: arguments.has(shared) ? arguments[name] ?? "" : nil)
+        let bus = try await BusArguments.make(arguments, store) { note(.bus($0)) }
+        let relay = try relay(arguments, sockets, access, store, attachments, disk, webhook, telemetry, bus) { event in
             let now = Instant(nanoseconds: EventLoop.clock)
             for event in groups.withLock({ $0.add(event, now: now) }) { note(event) }
             if let audit, let record = AuditRecord(event) { audit.add(.relay(record)) }
             // The process ends as by the signal of an operator.
             if case .note(.administered(let record), _) = event, record.isDrain { _ = kill(getpid(), SIGTERM) }
+            if case .drainRequested = event { _ = kill(getpid(), SIGTERM) }
         }
         let actions = AlertActions(try AlertArguments.actions(arguments)) { note(.alertActionFailed($0, $1)) }
         let alerts = AlertMonitor(relay, rules: try AlertArguments.rules(arguments)) { change in
@@ -356,11 +371,12 @@ enum ServeCommand {
     private static func relay(
         _ arguments: ParsedArguments, _ sockets: [TCPListener.Socket], _ access: RelayAccess,
         _ diskStore: (any RoomStore)?, _ attachments: (any AttachmentStore)?, _ disk: DiskSpace?, _ webhook: Webhook?,
-        _ telemetry: InfluxExporter?, onEvent: @escaping @Sendable (RelayEvent) -> Void
+        _ telemetry: InfluxExporter?, _ bus: (any RelayBus)?, onEvent: @escaping @Sendable (RelayEvent) -> Void
     ) throws -> Relay {
         let shares = MemoryShares(of: arguments[memory] ?? 1 << 30, storesInMemory: diskStore == nil)
         var configuration = Relay.Configuration(addresses: addresses(arguments, sockets))
         configuration.sockets = sockets
+        configuration.name = name(arguments, configuration.addresses)
         configuration.loopCount = arguments[loops] ?? configuration.loopCount
         configuration.engine.memoryBudget = shares.engine
         configuration.spinLimit = arguments[spin] ?? configuration.spinLimit
@@ -390,7 +406,17 @@ enum ServeCommand {
         return Relay(
             configuration: configuration, store: diskStore ?? memoryStore(arguments, shares),
             authenticator: access.authenticator, policy: access.policy, telemetry: telemetry, attachments: attachments,
-            onUndelivered: webhook, onEvent: onEvent)
+            onUndelivered: webhook, bus: bus, onEvent: onEvent)
+    }
+
+    /// The name of the relay on its bus. Relays that listen on all addresses of their machines have the same address.
+    private static func name(_ arguments: ParsedArguments, _ addresses: [SocketAddress]) -> String? {
+        if let given = arguments[name] { return given }
+        guard arguments.has(shared), let address = addresses.first, address.port != 0 else { return nil }
+        var bytes = [CChar](repeating: 0, count: 256)
+        guard unsafe gethostname(&bytes, bytes.count - 1) == 0 else { return nil }
+        let host = String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return "\(host):\(address.port)"
     }
 
     /// An option whose values are addresses or networks.

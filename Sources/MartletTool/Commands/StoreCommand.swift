@@ -9,7 +9,7 @@ import MartletTransport
 /// `martlet store`: the operations on the directory of `martlet serve --store`.
 enum StoreCommand {
     private enum Action: String {
-        case check, export, `import`, compact, backup, restore
+        case check, export, `import`, compact, backup, restore, copy
         case resetRoles = "reset-roles"
         case trustClock = "trust-clock"
     }
@@ -17,16 +17,19 @@ enum StoreCommand {
     /// The messages of one row that an import writes.
     private static let partCount = 256
 
+    private static let verify = Option.flag("verify", help: "with copy: read both stores at the end, and compare them")
+    private static let json = Option.flag("json", help: "with copy: write the result as a JSON object")
+
     static let spec = CommandSpec(
         name: "store",
-        summary: "Check, back up, restore, export, import or compact what a relay keeps on disk, or reset lost roles.",
-        operand: "ACTION DIR [BACKUP]",
-        options: [],
+        summary: "Check, back up, restore, copy, export, import or compact what a relay keeps, or reset lost roles.",
+        operand: "ACTION DIR [TARGET]",
+        options: [verify.spec, json.spec],
         notes: [
             """
             check reads everything, attachments included, and prints each fault. backup writes a copy of rooms and \
-            attachments to the new folder BACKUP, and reads it. restore puts a backup in the place of the rooms in \
-            DIR, whose files are renamed, and adds its attachments.
+            attachments to the new folder TARGET, and reads it. restore puts the backup TARGET in the place of the \
+            rooms in DIR, whose files are renamed, and adds its attachments.
             """,
             """
             After a restore each room continues under another identity of its log. A reader that has received messages \
@@ -38,8 +41,15 @@ enum StoreCommand {
             temporary files (TMPDIR).
             """,
             """
-            check, export and backup may be used while a relay runs, and read the state of one instant. The other \
-            actions require that no relay uses the directory.
+            copy writes all rooms of DIR, with the identities of their logs, to TARGET, one of which is the URI of a \
+            database of PostgreSQL. TARGET is empty, or a copy of DIR that no relay has used: rooms that have not \
+            changed are skipped. So a copy that was interrupted is continued by the same command, and so is one that \
+            was made while a relay used DIR: end the relay, repeat the command, and start a relay with TARGET. Roles, \
+            memberships, marks, bounds of rooms and the counters of devices are copied, attachments are not.
+            """,
+            """
+            check, export and backup may be used while a relay runs, and read the state of one instant; copy reads \
+            that of an instant for each room. The other actions, and copy for TARGET, require that no relay uses it.
             """,
             """
             After damage of a file with roles, a relay with --room-roles refuses the rooms whose roles were lost, or \
@@ -55,29 +65,40 @@ enum StoreCommand {
         ],
         exitCodes: [
             ExitMeaning(.success, "the action is complete"),
-            ExitMeaning(.failure, "check or backup has found a fault; a backup is written without damaged attachments"),
+            ExitMeaning(
+                .failure,
+                "check or backup has found a fault, and a backup is written without damaged attachments; or the copy "
+                    + "differs"),
             ExitMeaning(
                 .dataError,
                 "the backup has a fault, and nothing is restored; or a line of an import is not valid, or its room "
                     + "exists, and earlier rooms are imported"),
             ExitMeaning(.noInput, "there is no store in DIR, or it cannot be read"),
-            ExitMeaning(.cannotCreate, "a file cannot be written, or another process uses DIR"),
+            ExitMeaning(
+                .cannotCreate,
+                "a file cannot be written, another process uses DIR, or TARGET of a copy is in use or not empty"),
         ]
-    ) { try run($0) }
+    ) { arguments in
+        guard arguments.operands.first == Action.copy.rawValue else { return try run(arguments) }
+        return try await copy(arguments)
+    }
 
     static func run(_ arguments: ParsedArguments) throws -> ExitCode {
         guard let word = arguments.operands.first, let action = Action(rawValue: word) else {
             throw UsageError(
-                message: "the first operand is check, backup, restore, export, import, compact, reset-roles or "
+                message: "the first operand is check, backup, restore, copy, export, import, compact, reset-roles or "
                     + "trust-clock")
+        }
+        for option in [verify.spec, json.spec] where arguments.values[option.name] != nil {
+            throw UsageError(message: "'--\(option.name)' requires the action copy")
         }
         let hasBackup = action == .backup || action == .restore
         guard arguments.operands.count == (hasBackup ? 3 : 2) else {
-            throw UsageError(message: "'\(word)' takes \(hasBackup ? "DIR and BACKUP" : "DIR")")
+            throw UsageError(message: "'\(word)' takes \(hasBackup ? "DIR and TARGET" : "DIR")")
         }
         let directory = arguments.operands[1]
         guard !PostgresStore.isURI(directory) else {
-            throw UsageError(message: "'store' works on directories: see Guides/postgres.md for databases")
+            throw UsageError(message: "'\(word)' works on directories: see Guides/postgres.md for databases")
         }
         let path = "\(directory)/\(StoreSchema.fileName)"
         switch action {
@@ -93,8 +114,65 @@ enum StoreCommand {
         case .trustClock: try change(directory) { try StoreFile.trustClock(at: path, time: EventLoop.wallClock) }
         case .backup: return try backUp(directory, to: arguments.operands[2])
         case .restore: try restore(arguments.operands[2], to: directory)
+        case .copy: break
         }
         return .success
+    }
+
+    // MARK: Copies
+
+    static func copy(_ arguments: ParsedArguments) async throws -> ExitCode {
+        guard arguments.operands.count == 3 else { throw UsageError(message: "'copy' takes DIR and TARGET") }
+        let (from, to) = (arguments.operands[1], arguments.operands[2])
+        let source = try await source(from)
+        let destination: any TransferDestination
+        do {
+            destination = try await self.destination(to)
+        } catch {
+            await source.close()
+            throw CommandError(.cannotCreate, "\(error)")
+        }
+        let (report, differences): (StoreTransfer.Report, [String]?)
+        do {
+            report = try await StoreTransfer.copy(from: source, to: destination)
+            differences = arguments.has(verify) ? try await StoreTransfer.differences(source, destination) : nil
+        } catch {
+            for store in [source, destination] { await store.close() }
+            throw CommandError(.cannotCreate, "\(error)")
+        }
+        for store in [source, destination] { await store.close() }
+        try Output.print(arguments.has(json) ? json(of: report, differences) : text(of: report, differences))
+        for difference in differences ?? [] { Output.report("martlet: \(SafeText.line(difference))") }
+        return differences?.isEmpty ?? true ? .success : .failure
+    }
+
+    private static func source(_ place: String) async throws(CommandError) -> any TransferSource {
+        do {
+            if PostgresStore.isURI(place) { return try await PostgresTransferSource(place) }
+            return try SQLiteTransferSource(at: place)
+        } catch { throw CommandError(.noInput, "\(error)") }
+    }
+
+    private static func destination(_ place: String) async throws -> any TransferDestination {
+        if PostgresStore.isURI(place) { return try await PostgresTransferDestination(place) }
+        return try SQLiteTransferDestination(at: place)
+    }
+
+    private static func text(of report: StoreTransfer.Report, _ differences: [String]?) -> String {
+        let rooms = "\(report.roomCount) rooms, \(report.roomCount - report.copiedCount) of them unchanged"
+        let others = "\(report.messageCount) messages and \(report.recordCount) records copied"
+        let end = differences.map { $0.isEmpty ? "; the stores are equal" : "; the stores differ" } ?? ""
+        return "\(rooms): \(others), \(report.removedCount) rooms removed\(end)"
+    }
+
+    private static func json(of report: StoreTransfer.Report, _ differences: [String]?) -> String {
+        JSONLine.object(
+            [
+                .init("rooms", .count(report.roomCount)), .init("copied", .count(report.copiedCount)),
+                .init("removed", .count(report.removedCount)), .init("messages", .count(report.messageCount)),
+                .init("records", .count(report.recordCount)),
+            ] + (differences.map { [.init("differences", .array($0.map { .string($0) }))] } ?? [])
+        ).text
     }
 
     private static func backUp(_ directory: String, to target: String) throws -> ExitCode {

@@ -363,7 +363,7 @@ struct DoctorReport: Equatable, Sendable {
 struct DoctorLine: Equatable, Sendable {
     /// A check, by its name in the lines.
     enum Check: String, Sendable {
-        case address, route, name, connect, tls, certificate, welcome, ping, clock, resumption, database
+        case address, route, name, connect, tls, certificate, welcome, ping, clock, resumption, database, bus
     }
 
     /// The mark of a result.

@@ -100,9 +100,9 @@ struct LogGroups: Sendable {
             .note(.roomOperation, _), .note(.administered, _):
             nil
         // An operator has caused them.
-        case .revoked, .roomDecisionsRevoked, .tlsFailed(_, nil): nil
+        case .revoked, .kicked, .drainRequested, .roomDecisionsRevoked, .tlsFailed(_, nil): nil
         // The relay limits their rate.
-        case .connectionsRefused, .undeliveredReportsDropped, .attachmentsFailed, .diskSpaceChanged: nil
+        case .connectionsRefused, .undeliveredReportsDropped, .attachmentsFailed, .diskSpaceChanged, .busFaulted: nil
         }
     }
 

@@ -1,6 +1,7 @@
 import MartletAdmin
 import MartletDatabase
 import MartletLink
+import MartletNATS
 import MartletPostgres
 import MartletRelay
 import MartletRelaySQLite
@@ -33,6 +34,8 @@ enum RelayLog {
         case store(StoreEvent)
         /// An event of the database of `--store`.
         case database(PostgresEvent)
+        /// An event of the bus of `--bus`.
+        case bus(NATSEvent)
         /// The files of accounts, rules and certificates were read again; the text is the error if this failed, and
         /// nothing has changed.
         case reloaded(String?)
@@ -135,6 +138,7 @@ enum RelayLog {
         case .repeated(let event, let count): members(of: event) + [.init("count", .count(count))]
         case .store(let event): members(of: event)
         case .database(let event): members(of: event)
+        case .bus(let event): members(of: event)
         case .reloaded(let error):
             named(error == nil ? "reloaded" : "reloadFailed", error.map { [.init("error", .string($0))] } ?? [])
         case .restartRequired(let options):
@@ -169,7 +173,12 @@ enum RelayLog {
                 [.init("count", .count(count))] + (peer.map { [.init("peer", .string("\($0)"))] } ?? []))
         case .proxyRefused(let peer):
             named("proxyRefused", peer.map { [.init("peer", .string("\($0)"))] } ?? [])
-        case .revoked, .roomDecisionsRevoked: AuditRecord(event).map { AuditLog.members(of: $0) } ?? []
+        case .revoked, .kicked, .roomDecisionsRevoked: AuditRecord(event).map { AuditLog.members(of: $0) } ?? []
+        case .drainRequested(let relay): named("drainRequested", [.init("relay", .string(relay))])
+        case .busFaulted(let relay, let fault):
+            named(
+                "busFaulted",
+                (relay.map { [.init("relay", .string("\($0)"))] } ?? []) + [.init("error", .string("\(fault)"))])
         case .storeRecovered: named("storeRecovered", [])
         case .acceptingPaused(let error): named("acceptingPaused", [.init("error", .string("\(error)"))])
         case .tlsFailed(let error, let peer): failure("tlsFailed", error, peer)
@@ -235,6 +244,14 @@ enum RelayLog {
         }
     }
 
+    private static func members(of event: NATSEvent) -> [JSONLine.Member] {
+        switch event {
+        case .lost: named("busLost", [])
+        case .recovered: named("busRecovered", [])
+        case .payloadTooSmall(let error): named("busPayloadTooSmall", [.init("error", .string("\(error)"))])
+        }
+    }
+
     private static func members(of event: InfluxExporter.Event) -> [JSONLine.Member] {
         switch event {
         case .unavailable(let status):
@@ -285,10 +302,13 @@ extension RelayLog.Event {
         case .repeated(let event, _): event.level
         case .audited(let record): record.isRefusal ? .warning : record.event == .resumed ? .debug : .info
         case .alert(let change): change.isRaised ? .warning : .info
-        case .store(.clockJumped), .database(.clockJumped), .database(.recovered), .restartRequired: .warning
+        case .store(.clockJumped), .database(.clockJumped), .database(.recovered), .bus(.lost), .bus(.recovered),
+            .restartRequired:
+            .warning
         case .telemetry(.recovered), .telemetry(.spoolRecovered): .info
         case .telemetry(.rejected), .telemetry(.unavailable), .telemetry(.spoolFull): .warning
-        case .telemetry, .store, .database, .reloaded(.some), .reopened(.some), .startFailed, .dropped, .auditLost,
+        case .telemetry, .store, .database, .bus(.payloadTooSmall), .reloaded(.some), .reopened(.some), .startFailed,
+            .dropped, .auditLost,
             .alertActionFailed:
             .error
         case .listening, .adminListening, .reloaded(nil), .reopened(nil), .ended: .info
@@ -304,9 +324,10 @@ extension RelayLog.Event {
             .membershipsFailed, .attachmentsFailed, .authenticatorFailed, .policyFailed, .undeliveredFailed:
             .error
         case .note(.link(.refused), _), .note(.roomRefused, _), .note(.link(.faulted), _), .connectionsRefused,
-            .proxyRefused, .tlsFailed, .webSocketFailed, .undeliveredReportsDropped, .storeRecovered:
+            .proxyRefused, .tlsFailed, .webSocketFailed, .undeliveredReportsDropped, .storeRecovered,
+            .busFaulted:
             .warning
-        case .note, .revoked, .roomDecisionsRevoked: .info
+        case .note, .revoked, .kicked, .drainRequested, .roomDecisionsRevoked: .info
         }
     }
 }

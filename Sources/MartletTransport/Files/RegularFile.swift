@@ -204,6 +204,26 @@ package enum Folder {
         #endif
     }
 
+    /// Gives a file a second name in the same file system, durably; false if the name exists.
+    package static func link(_ path: String, to other: String) throws(FileError) -> Bool {
+        if systemLink(path, other) != 0 {
+            guard errno == EEXIST else { throw FileError("link") }
+            return false
+        }
+        try sync(parent(of: other))
+        return true
+    }
+
+    private static func systemLink(_ path: String, _ other: String) -> Int32 {
+        #if canImport(Glibc)
+            unsafe Glibc.link(path, other)
+        #elseif canImport(Musl)
+            unsafe Musl.link(path, other)
+        #else
+            unsafe Darwin.link(path, other)
+        #endif
+    }
+
     /// Removes a file, if it exists.
     package static func removeFile(_ path: String) throws(FileError) {
         guard unsafe unlink(path) != 0, errno != ENOENT else { return }

@@ -90,6 +90,29 @@ public struct LogID: RawRepresentable, Hashable, Sendable, CustomStringConvertib
     }
 }
 
+/// The identity of a relay's process among those that share a store.
+public struct RelayID: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
+    /// The number on the wire.
+    public var rawValue: UInt64
+
+    /// Creates the identity with a number. Every number is valid.
+    @inlinable
+    public init(rawValue: UInt64) {
+        self.rawValue = rawValue
+    }
+
+    /// Returns whether the first number is lower.
+    @inlinable
+    public static func < (left: RelayID, right: RelayID) -> Bool {
+        left.rawValue < right.rawValue
+    }
+
+    /// The number in hexadecimal.
+    public var description: String {
+        hexadecimal(rawValue)
+    }
+}
+
 /// The number of a link's connection, raised by each accepted resume. It identifies frames of older connections, which
 /// are excluded by fencing (W-47).
 public struct Epoch: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {

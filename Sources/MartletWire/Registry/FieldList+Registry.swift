@@ -22,14 +22,16 @@ package struct AdministrationQuery: FieldList {
     package let nextRoom: RoomName?
     /// The maximum number of items or messages; nil for as many as a page has.
     package let limit: UInt16?
+    /// The name of a relay of the same store; nil for the one that answers.
+    package let name: String?
 
-    /// Creates the content. `duration` is rounded down to seconds.
+    /// Creates the content. `duration` is rounded down to seconds. `name` is truncated to 256 bytes.
     ///
     /// - Precondition: `limit` is at least 1.
     package init(
         room: RoomName? = nil, account: AccountName? = nil, duration: Duration? = nil, text: String? = nil,
         maxAge: UInt64? = nil, maxCount: UInt64? = nil, maxByteCount: UInt64? = nil, next: UInt64? = nil,
-        nextRoom: RoomName? = nil, limit: UInt16? = nil
+        nextRoom: RoomName? = nil, limit: UInt16? = nil, name: String? = nil
     ) {
         precondition(limit.map { (1...).contains($0) } ?? true, "limit is at least 1")
         self.room = room
@@ -42,6 +44,7 @@ package struct AdministrationQuery: FieldList {
         self.next = next
         self.nextRoom = nextRoom
         self.limit = limit
+        self.name = name?.clipped(toByteCount: 256)
     }
 
     /// Creates the content from its fields.
@@ -58,6 +61,7 @@ package struct AdministrationQuery: FieldList {
         var next: UInt64?
         var nextRoom: RoomName?
         var limit: UInt16?
+        var name: String?
         var reader = try TLVReader(wholeBody: body)
         while let field = try reader.next() {
             switch field.tag {
@@ -71,6 +75,7 @@ package struct AdministrationQuery: FieldList {
             case .next: try next.fill(.next, field.uint64())
             case .nextRoom: try nextRoom.fill(.nextRoom, field.name())
             case .limit: try limit.fill(.limit, field.uint16().within(1...UInt16.max, .limit))
+            case .name: try name.fill(.name, field.string(maxByteCount: 256))
             default: try field.skip()
             }
         }
@@ -84,6 +89,7 @@ package struct AdministrationQuery: FieldList {
         self.next = next
         self.nextRoom = nextRoom
         self.limit = limit
+        self.name = name
     }
 
     /// Appends the fields.
@@ -98,6 +104,7 @@ package struct AdministrationQuery: FieldList {
         if let next { writer.append(.next, uint64: next) }
         if let nextRoom { writer.append(.nextRoom, name: nextRoom) }
         if let limit { writer.append(.limit, uint16: limit) }
+        if let name { writer.append(.name, string: name) }
     }
 }
 
@@ -475,5 +482,89 @@ public struct RoomOverview: FieldList {
         if let maxAge { writer.append(.maxAge, uint64: maxAge) }
         if let maxCount { writer.append(.maxCount, uint64: maxCount) }
         if let maxByteCount { writer.append(.maxByteCount, uint64: maxByteCount) }
+    }
+}
+
+/// A relay of the same store, as its last beat describes it.
+public struct PeerRelay: FieldList {
+    /// The identity of the relay's process.
+    public let relay: RelayID
+    /// The name of the relay in its configuration.
+    public let name: String
+    /// The name and version of its program.
+    public let agent: String
+    /// Its current links, with a connection or without.
+    public let linkCount: UInt32
+    /// Its rooms in memory.
+    public let roomCount: UInt32
+    /// Whether it drains.
+    public let isDraining: Bool
+    /// Its clock, in milliseconds since 1970.
+    public let clock: UInt64
+    /// The time at which it was heard last, in milliseconds since 1970 by the clock of the relay that answers; nil in a
+    /// beat.
+    public let heardAt: UInt64?
+
+    /// Creates the content. `name` is truncated to 256 bytes. `agent` is truncated to 128 bytes.
+    public init(
+        relay: RelayID, name: String, agent: String, linkCount: UInt32, roomCount: UInt32, isDraining: Bool,
+        clock: UInt64, heardAt: UInt64? = nil
+    ) {
+        self.relay = relay
+        self.name = name.clipped(toByteCount: 256)
+        self.agent = agent.clipped(toByteCount: 128)
+        self.linkCount = linkCount
+        self.roomCount = roomCount
+        self.isDraining = isDraining
+        self.clock = clock
+        self.heardAt = heardAt
+    }
+
+    /// Creates the content from its fields.
+    ///
+    /// - Throws: The errors of ``FieldList/init(parsing:)``.
+    package init(parsing body: RawSpan) throws(WireError) {
+        var relay: RelayID?
+        var name: String?
+        var agent: String?
+        var linkCount: UInt32?
+        var roomCount: UInt32?
+        var isDraining: Bool?
+        var clock: UInt64?
+        var heardAt: UInt64?
+        var reader = try TLVReader(wholeBody: body)
+        while let field = try reader.next() {
+            switch field.tag {
+            case .relay: try relay.fill(.relay, RelayID(rawValue: field.uint64()))
+            case .name: try name.fill(.name, field.string(maxByteCount: 256))
+            case .agent: try agent.fill(.agent, field.string(maxByteCount: 128))
+            case .linkCount: try linkCount.fill(.linkCount, field.uint32())
+            case .roomCount: try roomCount.fill(.roomCount, field.uint32())
+            case .draining: try isDraining.fill(.draining, field.bool())
+            case .clock: try clock.fill(.clock, field.uint64())
+            case .heardAt: try heardAt.fill(.heardAt, field.uint64())
+            default: try field.skip()
+            }
+        }
+        self.relay = try relay.required(.relay)
+        self.name = try name.required(.name)
+        self.agent = try agent.required(.agent)
+        self.linkCount = try linkCount.required(.linkCount)
+        self.roomCount = try roomCount.required(.roomCount)
+        self.isDraining = try isDraining.required(.draining)
+        self.clock = try clock.required(.clock)
+        self.heardAt = heardAt
+    }
+
+    /// Appends the fields.
+    package func encode(into writer: inout TLVWriter) {
+        writer.append(.relay, uint64: relay.rawValue)
+        writer.append(.name, string: name)
+        writer.append(.agent, string: agent)
+        writer.append(.linkCount, uint32: linkCount)
+        writer.append(.roomCount, uint32: roomCount)
+        writer.append(.draining, uint8: isDraining ? 1 : 0)
+        writer.append(.clock, uint64: clock)
+        if let heardAt { writer.append(.heardAt, uint64: heardAt) }
     }
 }

@@ -277,6 +277,18 @@ extension Tag {
     /// UTF-8, 1 to 128 bytes, the room behind or in which a request continues.
     @inlinable
     package static var nextRoom: Tag { Tag(rawValue: 0x00DF) }
+    /// u64, a `RelayID`.
+    @inlinable
+    package static var relay: Tag { Tag(rawValue: 0x00E0) }
+    /// u8, 0 or 1: whether the relay drains.
+    @inlinable
+    package static var draining: Tag { Tag(rawValue: 0x00E1) }
+    /// u64, the relay's clock in milliseconds since 1970.
+    @inlinable
+    package static var clock: Tag { Tag(rawValue: 0x00E2) }
+    /// u64, milliseconds since 1970 by the clock of the relay that answers.
+    @inlinable
+    package static var heardAt: Tag { Tag(rawValue: 0x00E3) }
     /// Container of the limits.
     @inlinable
     package static var limits: Tag { Tag(rawValue: 0x0101) }
@@ -378,9 +390,10 @@ extension Tag {
         .deadline, .recipient, .status, .presence, .typing, .position, .length, .entry, .membership, .inviter,
         .changedAt, .readUpTo, .deliveredUpTo, .unread, .shortened, .hasMore, .reconnectSpread, .item, .next, .count,
         .address, .since, .roundTrip, .queuedByteCount, .linkCount, .connectionCount, .sessionCount, .memberCount,
-        .roomCount, .roleCount, .messageCount, .memoryByteCount, .nextRoom, .limits, .resume, .content, .array, .object,
-        .detail, .text, .data, .name, .mediaType, .chunk, .target, .reaction, .removed, .event, .byteCount, .location,
-        .digest, .thumbnail, .null, .bool, .integer, .unsigned, .double, .key, .card, .cardStatus, .statusTime, .url,
+        .roomCount, .roleCount, .messageCount, .memoryByteCount, .nextRoom, .relay, .draining, .clock, .heardAt,
+        .limits, .resume, .content, .array, .object, .detail, .text, .data, .name, .mediaType, .chunk, .target,
+        .reaction, .removed, .event, .byteCount, .location, .digest, .thumbnail, .null, .bool, .integer, .unsigned,
+        .double, .key, .card, .cardStatus, .statusTime, .url,
     ]
 }
 
@@ -480,6 +493,10 @@ extension Tag: CustomStringConvertible {
         case .messageCount: "messageCount"
         case .memoryByteCount: "memoryByteCount"
         case .nextRoom: "nextRoom"
+        case .relay: "relay"
+        case .draining: "draining"
+        case .clock: "clock"
+        case .heardAt: "heardAt"
         case .limits: "limits"
         case .resume: "resume"
         case .content: "content"

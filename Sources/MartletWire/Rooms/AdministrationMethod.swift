@@ -24,8 +24,10 @@ package enum AdministrationMethod: String, CaseIterable, Sendable {
     case revoke = "admin.revoke"
     /// Publish a text in the name of the relay, in a room or in all rooms in memory.
     case announce = "admin.announce"
-    /// Drain the relay.
+    /// Drain the relay, or another one of the same store.
     case drain = "admin.drain"
+    /// The relays of the store.
+    case relays = "admin.relays"
     /// Replace a room's own bounds of retention.
     case retention = "admin.retention"
     /// Erase the messages of an account in a room or in all rooms.
@@ -54,7 +56,7 @@ extension AdministrationQuery {
     package func at(next: UInt64?, nextRoom: RoomName?, limit: UInt16?) -> AdministrationQuery {
         AdministrationQuery(
             room: room, account: account, duration: duration, text: text, maxAge: maxAge, maxCount: maxCount,
-            maxByteCount: maxByteCount, next: next, nextRoom: nextRoom, limit: limit)
+            maxByteCount: maxByteCount, next: next, nextRoom: nextRoom, limit: limit, name: name)
     }
 }
 

@@ -104,7 +104,7 @@ struct SharedDatabaseTests {
         second.observe { for revision in $0 { continuation.yield(revision) } }
         // The session may begin to listen after the store has opened.
         let listening = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
-        while try await server.sql(listening + " AND query = 'LISTEN martlet'", in: uri) != "2" {}
+        while try await server.sql(listening + " AND query = 'SET synchronous_commit = off'", in: uri) != "2" {}
         var iterator = reports.makeAsyncIterator()
         _ = try await first.append(entries(1...2), to: .lobby)
         #expect(await iterator.next() == RoomRevision(room: .lobby, log: log, lastOffset: 2))

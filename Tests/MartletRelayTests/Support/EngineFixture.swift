@@ -117,7 +117,7 @@ final class EngineFixture: @unchecked Sendable {
             case .call(let id, .request), .call(let id, .administer):
                 engine.completed(id, .answer(RequestAnswer(status: .unknownMethod)), now: now)
             case .call(let id, .attachment): engine.completed(id, .attachment(.failed(.unavailable)), now: now)
-            case .policyOverdue, .undelivered, .commandEnded: break
+            case .policyOverdue, .undelivered, .bus, .commandEnded: break
             case .send, .link(.transfer): preconditionFailure("this relay has one loop")
             }
         }

@@ -36,6 +36,27 @@ import Testing
         }
     }
 
+    @Test func `relays that share a database → a folder with a name, or no attachments`() throws {
+        func message(_ isShared: Bool, _ words: String...) throws -> String? {
+            let arguments = try parse(words)
+            let name = arguments.values["name"]?.first
+            do throws(UsageError) {
+                try AttachmentArguments.checkUsage(
+                    arguments, hasDatabase: true, isShared: isShared, name: name.map { "\($0)" })
+            } catch { return error.message }
+            return nil
+        }
+        #expect(try message(false, "--attachment-folder", "x") == nil && message(true) == nil)
+        #expect(try message(true, "--attachment-folder", "x", "--name", "one") == nil)
+        #expect(try message(true, "--attachment-folder", "x") != nil)
+        #expect(try message(true, "--attachments", "on") != nil)
+        #expect(throws: UsageError.self) {
+            try AttachmentArguments.checkUsage(
+                parse(["--attachment-folder", "x"]), hasDatabase: false, isShared: false, name: nil)
+        }
+        #expect(try AttachmentArguments.store(parse([]), directory: nil, nil, sharedBy: "one") == nil)
+    }
+
     @Test func `a reserve of the disk → attachments in the directory of the store are refused`() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("martlet-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

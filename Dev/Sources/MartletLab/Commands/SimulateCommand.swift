@@ -50,9 +50,9 @@ enum SimulateCommand {
             """,
             """
             With --relays clients reach any of the relays, and move between them. Relays are stopped for some seconds, \
-            and do not reach the store or its reports for some time; answers of the store and reports are lost, \
-            repeated and late. At the end the relays' copies of the rooms must equal the store. Presence, receipts \
-            and requests between members at different relays are not checked.
+            and do not reach the store, its reports or each other for some time; answers of the store, reports and \
+            datagrams of the bus are lost, repeated and late. At the end the relays' copies of the rooms must equal \
+            the store. Presence, receipts, typing and requests are checked also between members at different relays.
             """,
             """
             With --tls the faults act on the records of real TLS connections, whose clients keep tickets. Half of the \

@@ -48,6 +48,8 @@ package enum Fault: Sendable {
     case cutStore(relay: Int?, VirtualStorePath.Cut)
     /// The reports of a shared store do not reach a relay, or for nil any of them.
     case loseReports(relay: Int?)
+    /// The bus passes nothing between two relays.
+    case cutBus(Int, Int)
     /// The device's connections break, and the next ones reach another relay.
     case move(device: Int)
 
@@ -178,10 +180,12 @@ extension SeededRandom {
     /// A fault of one of several relays, or of their path to the store.
     mutating func relayFault(_ relayCount: Int, _ deviceCount: Int) -> TimedFault {
         let relay = below(4) == 0 ? nil : Optional(below(relayCount))
-        return switch below(8) {
+        return switch below(9) {
         case 0..<2: TimedFault(.stopRelay(below(relayCount)), lasts: .milliseconds(100 + below(30_000)))
         case 2..<4: TimedFault(.cutStore(relay: relay, below(2) == 0 ? .fails : .waits), lasts: pause())
         case 4: TimedFault(.loseReports(relay: relay), lasts: pause())
+        case 5:
+            TimedFault(.cutBus(below(relayCount), below(relayCount)), lasts: pause())
         default: TimedFault(.move(device: below(deviceCount)))
         }
     }

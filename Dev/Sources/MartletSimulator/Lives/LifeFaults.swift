@@ -68,7 +68,7 @@ final class LifeFaults: FaultyWorld, @unchecked Sendable {  // used by the threa
             if isOffline { application.device.goOnline() }
         case .closeRoom(let room): try? await relay.relay?.close(room: rooms[room])
         case .stopReading, .replayHello, .crash, .trim, .loseLog, .loseUploads, .revoke, .stopRelay, .cutStore,
-            .loseReports, .move:
+            .loseReports, .cutBus, .move:
             preconditionFailure("lives have no \(fault)")
         }
     }

@@ -43,7 +43,7 @@ final class SimulatedFaults: FaultyWorld {
         guard timed.lasts > .zero else { return }
         switch timed.fault {
         case .killRelay, .loseLog, .loseUploads: break
-        case .failStore, .stopRelay, .cutStore, .loseReports:
+        case .failStore, .stopRelay, .cutStore, .loseReports, .cutBus:
             hinder(nil, for: timed.lasts) { [unowned self] in end(timed.fault) }
         case .revoke(let number):
             for device in devices where device.account == devices[number].account {
@@ -104,6 +104,7 @@ final class SimulatedFaults: FaultyWorld {
         case .stopRelay(let number): world.stop(number)
         case .cutStore(let relay, let cut): for number in numbers(of: relay) { world.storePath?.cut(number, cut) }
         case .loseReports(let relay): for number in numbers(of: relay) { world.storePath?.setDeaf(number, true) }
+        case .cutBus(let one, let other): world.bus?.setCut(one, other, true)
         case .move(let device):
             world.reroute(devices[device].client)
             world.cut(devices[device].client)
@@ -126,6 +127,7 @@ final class SimulatedFaults: FaultyWorld {
         case .stopRelay(let number): world.resume(number)
         case .cutStore(let relay, _): for number in numbers(of: relay) { world.storePath?.restore(number) }
         case .loseReports(let relay): for number in numbers(of: relay) { world.storePath?.setDeaf(number, false) }
+        case .cutBus(let one, let other): world.bus?.setCut(one, other, false)
         default: break
         }
     }

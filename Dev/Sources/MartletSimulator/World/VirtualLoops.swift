@@ -53,6 +53,18 @@ final class VirtualLoops {
         return nil
     }
 
+    func kick(_ account: AccountName, now: Instant) {
+        for loop in loops { loop.engine.kick(account, now: now) }
+    }
+
+    /// An event of the bus. Each loop receives it; rooms of other loops ignore it.
+    func busReceived(_ event: BusPeers.Event, now: Instant) {
+        for (index, loop) in loops.enumerated() {
+            guard event.concerns(index, LoopPlace(index: 0, count: loops.count)) else { continue }
+            loop.engine.busReceived(event, now: now)
+        }
+    }
+
     func revoke(_ account: AccountName, now: Instant) {
         for loop in loops { loop.engine.revoke(account, now: now) }
     }
@@ -148,7 +160,7 @@ final class VirtualLoops {
         switch output {
         case .link(let output):
             return translate(output, from: loop, now: now).map { .link($0) }
-        case .call, .policyOverdue, .send, .store, .undelivered, .commandEnded, .note: return output
+        case .call, .policyOverdue, .send, .store, .undelivered, .bus, .commandEnded, .note: return output
         }
     }
 

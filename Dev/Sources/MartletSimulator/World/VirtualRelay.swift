@@ -49,6 +49,9 @@ package final class VirtualRelay {
     package var onNote: ((RelayNote) -> Void)?
     /// The notes of the engine.
     package internal(set) var notes: [RelayNote] = []
+    /// The other relays on the bus; nil without one.
+    package internal(set) var peers: BusPeers?
+    private var datagrams: [[UInt8]] = []
     private let configuration: RelayConfiguration
     private let loopCount: Int
     private var random: SeededRandom
@@ -76,6 +79,8 @@ package final class VirtualRelay {
         case store(StoreQuestion, loop: Int)
         case answered(StoreAnswer, loop: Int)
         case changed(RoomRevision)
+        case datagram([UInt8])
+        case beat
         case call(RelayCallID, RelayCall)
         case send(Int, [LoopMessage])
     }
@@ -86,6 +91,14 @@ package final class VirtualRelay {
         self.store = store ?? VirtualStore(seed: seed)
         loops = VirtualLoops(configuration, count: loopCount, seed: seed)
         random = SeededRandom(seed: seed)
+        joinBus()
+    }
+
+    private func joinBus() {
+        datagrams = []
+        peers = configuration.busDatagramByteCount.map {
+            BusPeers(id: RelayID(rawValue: random.next()), maxDatagramByteCount: $0)
+        }
     }
 
     /// The state of the store, for worlds with one relay.
@@ -103,6 +116,7 @@ package final class VirtualRelay {
         isStopped = false
         loops = VirtualLoops(configuration, count: loopCount, seed: seed)
         random = SeededRandom(seed: seed)
+        joinBus()
         exchanges = [:]
         policyDelay = .zero
         policy = { _ in .granted(.all) }
@@ -140,6 +154,9 @@ package final class VirtualRelay {
                         later(.store(question, loop: loop), storeDelay, &work, now: now)
                     }
                 }
+            case .bus(let messages, let hasLost):
+                if hasLost { datagrams += peers?.takeDatagrams(hasLost: true) ?? [] }
+                peers?.append(messages)
             case .commandEnded(let id, let result): commandResults[id] = result
             case .note(let note, _): report(note)
             case .link(.note(let note, _)): report(.link(note))
@@ -150,6 +167,12 @@ package final class VirtualRelay {
             }
         }
         return (network, work)
+    }
+
+    /// Takes the datagrams for the bus.
+    func takeDatagrams() -> [[UInt8]] {
+        defer { datagrams = [] }
+        return datagrams + (peers?.takeDatagrams() ?? [])
     }
 
     private func report(_ note: RelayNote) {
@@ -169,7 +192,31 @@ package final class VirtualRelay {
         case .store(let question, let loop): loops.answered(store.answer(to: question), at: loop, now: now)
         case .answered(let answer, let loop): loops.answered(answer, at: loop, now: now)
         case .changed(let revision): loops.changed(revision, now: now)
+        case .datagram(let bytes): pass(peers?.receive(bytes.rawBytes, now: now) ?? [], now: now)
+        case .beat:
+            let overview = overview
+            pass(peers?.beat(overview, now: now) ?? [], now: now)
         case .send(let loop, let messages): loops.receive(messages, at: loop, now: now)
+        }
+    }
+
+    private var overview: PeerRelay {
+        let statistics = loops.statistics
+        return PeerRelay(
+            relay: peers?.id ?? RelayID(rawValue: 0), name: "relay", agent: "simulator",
+            linkCount: UInt32(statistics.links), roomCount: UInt32(statistics.rooms), isDraining: false,
+            clock: engine.wallClock)
+    }
+
+    private func pass(_ events: [BusPeers.Event], now: Instant) {
+        for event in events {
+            switch event {
+            case .incomplete, .lost, .item: loops.busReceived(event, now: now)
+            case .command(.kick(let account), _): loops.kick(account, now: now)
+            case .command(.revoke(let account), _): loops.revoke(account, now: now)
+            case .command(.drain, _): break
+            case .fault(_, let fault): preconditionFailure("the bus carries an invalid datagram: \(fault)")
+            }
         }
     }
 

@@ -45,6 +45,8 @@ package final class VirtualWorld {
     private var attempts: [Int: ConnectionID] = [:]
     /// The path between several relays and their store; nil with one relay.
     package private(set) var storePath: VirtualStorePath?
+    /// The bus between several relays; nil without one.
+    package private(set) var bus: VirtualBus?
     /// The relay that each client's connects reach.
     private var routes: [Int: VirtualRelay] = [:]
     /// The events of stopped relays, in order.
@@ -67,6 +69,7 @@ package final class VirtualWorld {
         self.seed = seed
         var configuration = configuration
         configuration.sharesRooms = relayCount > 1
+        if relayCount > 1 { configuration.busDatagramByteCount = RelayBusBounds.minDatagramByteCount }
         let store = VirtualStore(isShared: relayCount > 1, seed: seed)
         self.store = store
         relays = (0..<UInt64(relayCount)).map {
@@ -74,6 +77,7 @@ package final class VirtualWorld {
             VirtualRelay(configuration, loopCount: loopCount, seed: seed &+ $0 << 48, store: store)
         }
         if relayCount > 1 { storePath = VirtualStorePath(self, seed: seed) }
+        if relayCount > 1 { bus = VirtualBus(self, seed: seed) }
         setWallClock()
     }
 
@@ -348,7 +352,7 @@ package final class VirtualWorld {
     /// Whether all relays can be reached.
     var areRelaysUp: Bool { relays.allSatisfy { isUp($0) && !$0.isStopped } }
 
-    private func isUp(_ relay: VirtualRelay) -> Bool { now >= relay.isDownUntil }
+    func isUp(_ relay: VirtualRelay) -> Bool { now >= relay.isDownUntil }
 
     private var nextEventTime: Instant? {
         var earliest = events.earliest
@@ -512,6 +516,7 @@ package final class VirtualWorld {
                 schedule(.work(work, relay, generation: relay.generation), after: delay)
             }
         }
+        for datagram in relay.takeDatagrams() { bus?.transmit(datagram, from: relay) }
         for output in network {
             switch output {
             case .link(.transmit(let keys)):

@@ -72,7 +72,7 @@ import Testing
                     for question in questions {
                         if case .load(let room) = question { all.append("load \(room.text)") }
                     }
-                case .link(.continueExchange), .call, .undelivered, .commandEnded, .note, .policyOverdue,
+                case .link(.continueExchange), .bus, .call, .undelivered, .commandEnded, .note, .policyOverdue,
                     .link(.note):
                     break
                 }

@@ -36,6 +36,7 @@ struct RoomScript: ~Copyable {
         case attachment(String, AttachmentCall)
         case undelivered([UndeliveredReport])
         case erased(String, [MessageErasure])
+        case bus(BusItem, to: RelayID?)
     }
 
     var rooms: Rooms
@@ -56,9 +57,9 @@ struct RoomScript: ~Copyable {
     /// Creates a room with these members and discards the effects.
     init(
         _ members: String..., snapshot: RoomSnapshot? = RoomSnapshot(), roles: RoomRolesConfiguration? = nil,
-        undeliveredDelay: Duration? = nil
+        undeliveredDelay: Duration? = nil, busItemByteCount: Int? = nil
     ) {
-        rooms = Rooms(roles: roles, undeliveredDelay: undeliveredDelay)
+        rooms = Rooms(roles: roles, undeliveredDelay: undeliveredDelay, busItemByteCount: busItemByteCount)
         for member in members { join(member) }
         if let snapshot { rooms.loaded(room, snapshot) }
         _ = drain()
@@ -238,6 +239,7 @@ struct RoomScript: ~Copyable {
         case .answered(let key, let response): return .answered(name(key), response.status)
         case .changed(_, _, let changes, _): return .changed(changes.map(\.account.text))
         case .watched(_, let account, _): return .watched(account.text)
+        case .bus(let message): return .bus(message.item, to: message.to)
         case .commandEnded(let id, let result): return .commandEnded(id, result)
         case .note(let note, _): return .noted(note)
         case .request(_, let handle, let request): return .asked(name(handle.key), request)

@@ -30,7 +30,7 @@ extension RelayRoom {
         into effects: inout Deque<RoomEffect>
     ) {
         // The request was cancelled, or its member has left.
-        guard requests[number]?.from == member else { return history.end(number, for: member) }
+        guard requests[number]?.from == .member(member) else { return history.end(number, for: member) }
         guard let entries else {
             history.end(number, for: member)
             return respond(nil, Response(correlation: number, status: .storeUnavailable), into: &effects)

@@ -112,6 +112,11 @@ struct AccountSession: Sendable {
         if !isClosing { pending.note(room, progress) }
     }
 
+    /// The list is requested again, because changes may have been missed.
+    mutating func listAgain() {
+        if !isClosing { pending.listAgain() }
+    }
+
     /// Takes the next read. Pages precede updates.
     ///
     /// - Parameter hasRoom: Whether the link has room for updates.

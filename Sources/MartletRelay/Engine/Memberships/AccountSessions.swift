@@ -44,6 +44,12 @@ struct AccountSessions: Sendable {
         }
     }
 
+    /// The minimum duration between two times at which all sessions list again, because items of the bus were lost.
+    static let relistInterval: Duration = .seconds(30)
+    /// The number of sessions that list again in a step, and the duration between two steps.
+    static let relistCount = 64
+    static let relistStep: Duration = .milliseconds(100)
+
     /// Bytes of a watched room beside its name, with its entry in `RoomWatchers`, and of a pending update.
     private static let roomByteCount = 256
     private static let updateByteCount = 96
@@ -52,6 +58,10 @@ struct AccountSessions: Sendable {
     private var accounts: [AccountName: Account] = [:]
     private var sessions: [MemberKey: AccountSession] = [:]
     private var timers = TimerQueue<MemberKey>()
+    /// The sessions that list again, and the instants of the next step and of the next time.
+    private var relisting = Deque<MemberKey>()
+    private var relistAt: Instant?
+    private var nextRelistAt = Instant.zero
     /// Bytes of the watched rooms of all accounts.
     private var watchedByteCount = 0
     /// Pending updates of all sessions.
@@ -62,7 +72,7 @@ struct AccountSessions: Sendable {
     }
 
     var count: Int { sessions.count }
-    var deadline: Instant? { timers.earliest }
+    var deadline: Instant? { timers.earliest.orEarlier(relistAt) }
     /// Bytes of the sessions and of the rooms that are watched for them, with objects, in approximation.
     var byteCount: Int {
         sessions.count * AccountSession.byteCount + watchedByteCount + updateCount * Self.updateByteCount
@@ -177,6 +187,32 @@ struct AccountSessions: Sendable {
 
     /// The sessions of an account on this loop.
     func sessions(of account: AccountName) -> [MemberKey] { accounts[account]?.sessions ?? [] }
+
+    /// Changes at other relays may have been missed: the sessions list their rooms again.
+    mutating func noteMissed(now: Instant) {
+        guard !sessions.isEmpty else { return }
+        relistAt = relistAt ?? max(now, nextRelistAt)
+    }
+
+    /// Takes the sessions that list again now.
+    mutating func takeRelisting(now: Instant) -> [MemberKey] {
+        guard let at = relistAt, at <= now else { return [] }
+        if relisting.isEmpty {
+            nextRelistAt = now + Self.relistInterval
+            let keys = sessions.keys.sorted {
+                ($0.link.slot, $0.session) < ($1.link.slot, $1.session)
+            }
+            relisting = Deque(keys)
+        }
+        var step: [MemberKey] = []
+        while step.count < Self.relistCount, let key = relisting.popFirst() {
+            guard sessions[key] != nil else { continue }
+            self[key]?.listAgain()
+            step.append(key)
+        }
+        relistAt = relisting.isEmpty ? nil : now + Self.relistStep
+        return step
+    }
 
     // MARK: Time
 

@@ -29,12 +29,15 @@ struct PendingUpdates: Sendable {
                 delivered: max(known.delivered, progress.delivered), read: max(known.read, progress.read))
             return
         }
-        guard order.count < Self.maxCount else {
-            self = PendingUpdates()
-            return listsAgain = true
-        }
+        guard order.count < Self.maxCount else { return listAgain() }
         self.progress[room] = progress
         order.append(room)
+    }
+
+    /// The whole list is requested again.
+    mutating func listAgain() {
+        self = PendingUpdates()
+        listsAgain = true
     }
 
     /// Takes the first rooms.

@@ -90,6 +90,21 @@ extension RelayRoom {
         return changes
     }
 
+    /// Whether accounts have records.
+    var hasRecords: Bool { allocatedMemberships.isAllocated && memberships.count > 0 }
+
+    /// Whether an account has a record.
+    func hasRecord(_ account: AccountName) -> Bool {
+        allocatedMemberships.isAllocated && memberships[account] != nil
+    }
+
+    /// Another relay has changed a record.
+    mutating func membershipChanged(_ account: AccountName, _ record: MembershipRecord?) {
+        guard case .ready = state, record != nil || allocatedMemberships.isAllocated else { return }
+        memberships.note(account, record)
+        if memberships.isEmpty { releaseMemberships() }
+    }
+
     /// The room leaves memory before its requests are performed.
     mutating func failMemberships(into effects: inout Deque<RoomEffect>) {
         guard isChangingMemberships else { return }

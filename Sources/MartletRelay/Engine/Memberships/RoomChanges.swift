@@ -23,12 +23,23 @@ struct RoomChanges: ~Copyable, Neutral, Sendable {
     private var accounts: Set<AccountName> = []
     private var erasures: [MessageErasure] = []
     private var nextAt = Instant.zero
+    /// The messages of other relays since the last report.
+    private var replicatedCount: UInt64 = 0
 
     /// Begins with a log of which everything is reported.
     mutating func begin(at offset: UInt64) { reportedOffset = offset }
 
     /// The progress of an account has changed.
     mutating func note(_ account: AccountName) { accounts.insert(account) }
+
+    /// The copy of the log has messages of other relays.
+    mutating func noteReplicated(_ count: Int) { replicatedCount += UInt64(count) }
+
+    /// Takes whether this relay has stored messages since the last report, which `take` ends.
+    mutating func takeOwn(_ lastOffset: UInt64) -> Bool {
+        defer { replicatedCount = 0 }
+        return lastOffset > reportedOffset && lastOffset - reportedOffset > replicatedCount
+    }
 
     /// Messages are erased, which is reported in the same turn.
     mutating func note(_ erasures: [MessageErasure]) { self.erasures += erasures }
@@ -46,9 +57,14 @@ struct RoomChanges: ~Copyable, Neutral, Sendable {
     /// The instant at which the room is reported; nil if nothing has changed.
     func deadline(_ lastOffset: UInt64) -> Instant? { isChanged(lastOffset) ? nextAt : nil }
 
+    /// Whether `take` has an answer.
+    func isDue(_ lastOffset: UInt64, isLast: Bool, now: Instant) -> Bool {
+        isChanged(lastOffset) && (isLast || nextAt <= now)
+    }
+
     /// Takes what has changed, if the interval is over or the room leaves memory.
     mutating func take(_ lastOffset: UInt64, isLast: Bool, now: Instant) -> Answer {
-        guard isChanged(lastOffset), isLast || nextAt <= now else { return .none }
+        guard isDue(lastOffset, isLast: isLast, now: now) else { return .none }
         nextAt = now + Self.interval
         defer {
             reportedOffset = lastOffset

@@ -92,6 +92,9 @@ struct RoomMemberships: ~Copyable, Neutral, Sendable {
     /// The accounts with a record.
     var accounts: [AccountName] { Array(records.keys) }
 
+    /// Another relay has changed a record.
+    mutating func note(_ account: AccountName, _ record: MembershipRecord?) { records[account] = record }
+
     // MARK: Requests
 
     /// Adds a request, which is performed at the end of the turn.

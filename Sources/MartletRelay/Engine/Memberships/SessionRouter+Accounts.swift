@@ -316,5 +316,8 @@ extension SessionRouter {
         while let key = accounts.popExpired(now: now) {
             if let slot = links.slot(key.link) { markDirty(slot) }
         }
+        for key in accounts.takeRelisting(now: now) {
+            if let slot = links.slot(key.link) { markDirty(slot) }
+        }
     }
 }

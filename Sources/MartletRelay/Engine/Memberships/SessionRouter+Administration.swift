@@ -61,7 +61,8 @@ public struct AdministrationRecord: Equatable, Sendable {
     public let status: ErrorCode
 
     /// Whether the relay drains because of the request.
-    package var isDrain: Bool { status == .none && method.isDrain }
+    package var isDrain: Bool { status == .none && drainsAnswerer }
+    private let drainsAnswerer: Bool
 
     init(_ call: AdministrationCall, _ status: ErrorCode) {
         let content = call.request.content ?? []
@@ -70,6 +71,7 @@ public struct AdministrationRecord: Equatable, Sendable {
         method = call.request.method
         room = query?.room ?? query?.nextRoom
         target = query?.account
+        drainsAnswerer = call.request.isDrain
         self.status = status
     }
 }

@@ -1,0 +1,2 @@
+// libnats, the client library of NATS.
+#include <nats/nats.h>

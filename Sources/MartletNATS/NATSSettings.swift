@@ -1,0 +1,35 @@
+/// The settings of a connection, which are valid.
+struct NATSSettings: Sendable {
+    /// The maximum number of characters of a subject.
+    private static let maxSubjectCount = 128
+    /// The maximum number of servers in a URL.
+    private static let maxServerCount = 16
+
+    let servers: [String]
+    let configuration: NATSBus.Configuration
+
+    /// Whether the servers are reached by TLS only.
+    var isSecure: Bool { servers.contains { $0.hasPrefix("tls://") } }
+
+    init(_ url: String, _ configuration: NATSBus.Configuration) throws(NATSError) {
+        servers = url.split(separator: ",", omittingEmptySubsequences: false).map { String($0) }
+        self.configuration = configuration
+        guard servers.count <= Self.maxServerCount, servers.allSatisfy(Self.isServer) else { throw .invalidURL }
+        guard Self.isSubject(configuration.subject) else { throw .invalidSubject }
+    }
+
+    private static func isServer(_ text: String) -> Bool {
+        guard NATSBus.isURL(text), text.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else { return false }
+        let host = text.drop { $0 != "/" }.dropFirst(2)
+        return !host.isEmpty && host.last != "@" && !host.hasPrefix(":") && !host.contains("/")
+    }
+
+    private static func isSubject(_ text: String) -> Bool {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        return text.utf8.count <= maxSubjectCount
+            && parts.allSatisfy { part in
+                !part.isEmpty
+                    && part.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") }
+            }
+    }
+}

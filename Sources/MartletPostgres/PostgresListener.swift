@@ -1,0 +1,112 @@
+import MartletAuthentication
+import MartletLink
+import MartletRelay
+import MartletTransport
+
+/// What the relays of a database notify each other of, on a connection of its own: reports of changed rooms, and the
+/// datagrams of the bus.
+///
+/// What cannot be sent is dropped, and what arrives while the connection is away is missed.
+actor PostgresListener {
+    private nonisolated let loop: EventLoop
+    private var connection: PostgresConnection?
+    private var reports = RevisionReports()
+    private var observer: @Sendable ([RoomRevision]) -> Void = { _ in }
+    private var receiver: (@Sendable ([UInt8]) -> Void)?
+    /// The channel of the bus, of which the schema's is the one of reports; nil before the first connection.
+    private var busChannel: String?
+    private var sender: CheckedContinuation<Void, Never>?
+    private var isClosed = false
+    /// The datagrams of all threads.
+    private nonisolated let datagrams = Guarded(DatagramQueue())
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe UnownedSerialExecutor(ordinary: loop) }
+
+    init(on loop: EventLoop) { self.loop = loop }
+
+    func open(_ uri: String, _ deadlines: PostgresMachine.Deadlines) {
+        let connection = PostgresConnection(
+            to: uri, on: loop, deadlines,
+            prepareSession: { [weak self] connection throws(PostgresError) in
+                try await PostgresSchema.prepare(connection, creates: false)
+                let channel = try await PostgresSchema.listen(connection)
+                await self?.listens(on: channel)
+            }, onFailure: { _ in },
+            onNotification: { [weak self] channel, text in self?.assumeIsolated { $0.notified(channel, text) } })
+        self.connection = connection
+        Task { await self.serve(connection) }
+    }
+
+    func close() async {
+        isClosed = true
+        wake()
+        await connection?.close()
+    }
+
+    private func listens(on channel: String) { busChannel = channel }
+
+    /// Sets the recipient of the reports of other relays.
+    func observe(_ observer: @escaping @Sendable ([RoomRevision]) -> Void) { self.observer = observer }
+
+    /// Sets the recipient of datagrams; nil for none.
+    func receive(_ receiver: (@Sendable ([UInt8]) -> Void)?) { self.receiver = receiver }
+
+    /// Other relays are to learn of a change.
+    func report(_ revision: RoomRevision) {
+        guard connection != nil else { return }
+        reports.add(revision)
+        wake()
+    }
+
+    /// Sends datagrams, on any thread.
+    nonisolated func send(_ datagrams: [[UInt8]]) {
+        let isFirst = self.datagrams.withLock { queue in
+            defer { queue.add(datagrams, maxDatagramByteCount: PostgresBus.maxDatagramByteCount) }
+            return queue.isEmpty
+        }
+        if isFirst { loop.execute { self.assumeIsolated { $0.wake() } } }
+    }
+
+    private func wake() {
+        sender?.resume()
+        sender = nil
+    }
+
+    private func notified(_ channel: String, _ text: String) {
+        guard channel == busChannel else {
+            if let revision = RevisionReports.revision(in: text) { observer([revision]) }
+            return
+        }
+        // Each program with access to the database can notify.
+        guard let receiver, let datagram = Base64.decode(text.utf8, .standard), !datagram.isEmpty else { return }
+        receiver(datagram)
+    }
+
+    private func serve(_ connection: PostgresConnection) async {
+        while await connection.ready() {
+            while reports.isEmpty, datagrams.withLock({ $0.isEmpty }) {
+                guard !isClosed else { return }
+                await withCheckedContinuation { sender = $0 }
+            }
+            guard !isClosed else { return }
+            _ = try? await connection.run(takeQueries())
+        }
+    }
+
+    /// What waits, as one transaction.
+    private func takeQueries() -> [PostgresQuery] {
+        var queries: [PostgresQuery] = []
+        let texts = datagrams.withLock { $0.take() }.map { Base64.encode($0, .standard) }
+        if !texts.isEmpty {
+            var query = PostgresQuery(PostgresStatements.notifyBus)
+            query.add(texts.map { Array($0.utf8) })
+            queries.append(query)
+        }
+        if !reports.isEmpty {
+            var query = PostgresQuery(PostgresStatements.notify)
+            query.add(reports.take().map { Array(RevisionReports.text(of: $0).utf8) })
+            queries.append(query)
+        }
+        return queries
+    }
+}

@@ -1,0 +1,139 @@
+import MartletLink
+import MartletTransport
+import MartletWire
+import Synchronization
+
+/// The connection of a relay's loops to the bus. It numbers the datagrams of all loops, and passes each received item
+/// to the loop of its room.
+final class RelayBusPort: Sendable {
+    /// The program in beats.
+    private static let agent = "martlet-relay/1.0"
+
+    private let bus: any RelayBus
+    private let parts: RelayParts
+    private let name: String
+    private struct State: Sendable {
+        var peers: BusPeers
+        var drivers: [RelayDriver] = []
+        /// The links and rooms of each loop at its last beat.
+        var counts: [(links: Int, rooms: Int)] = []
+    }
+
+    private let state: Guarded<State>
+
+    init(_ bus: any RelayBus, _ parts: RelayParts, name: String, id: RelayID) {
+        self.bus = bus
+        self.parts = parts
+        self.name = name
+        state = Guarded(State(peers: BusPeers(id: id, maxDatagramByteCount: bus.maxDatagramByteCount)))
+    }
+
+    func start(_ drivers: [RelayDriver]) {
+        state.withLock {
+            $0.drivers = drivers
+            $0.counts = Array(repeating: (0, 0), count: drivers.count)
+        }
+        bus.start { [weak self] bytes in self?.received(bytes) }
+    }
+
+    func stop() async {
+        await bus.stop()
+        state.withLock { $0.drivers = [] }
+    }
+
+    /// The relays of the store, this one first.
+    func relays() -> [PeerRelay] {
+        state.withLock { state in
+            guard let loop = state.drivers.first?.loop else { return [] }
+            let now = Instant(nanoseconds: loop.currentTime)
+            return [overview(state, loop)] + state.peers.relays(now: now, wallClock: EventLoop.wallClock)
+        }
+    }
+
+    private func overview(_ state: State, _ loop: EventLoop) -> PeerRelay {
+        PeerRelay(
+            relay: state.peers.id, name: name, agent: Self.agent,
+            linkCount: UInt32(clamping: state.counts.reduce(0) { $0 + $1.links }),
+            roomCount: UInt32(clamping: state.counts.reduce(0) { $0 + $1.rooms }),
+            isDraining: parts.isDraining.load(ordering: .relaxed), clock: EventLoop.wallClock)
+    }
+
+    // MARK: - Outgoing
+
+    /// Sends the items of a loop. The bus is called under the lock, so that the datagrams arrive in their order.
+    func send(_ messages: [BusMessage], hasLost: Bool) {
+        state.withLock { state in
+            state.peers.append(messages)
+            bus.send(state.peers.takeDatagrams(hasLost: hasLost))
+        }
+    }
+
+    /// Performs a command at one of the other relays, or at all.
+    func perform(_ command: BusCommand, at relay: RelayID?, now: Instant) {
+        state.withLock { state in
+            state.peers.perform(command, at: relay, now: now)
+            bus.send(state.peers.takeDatagrams())
+        }
+    }
+
+    /// A beat of a loop is due. The first loop sends it.
+    func beat(_ driver: RelayDriver, links: Int, rooms: Int) {
+        state.withLock { state in
+            guard let index = state.drivers.firstIndex(where: { $0 === driver }) else { return }
+            state.counts[index] = (links, rooms)
+            guard index == 0 else { return }
+            let overview = overview(state, driver.loop)
+            pass(state.peers.beat(overview, now: driver.now), state)
+            bus.send(state.peers.takeDatagrams())
+        }
+    }
+
+    // MARK: - Incoming
+
+    /// Events are passed under the lock, so that each loop receives them in their order.
+    private func received(_ bytes: [UInt8]) {
+        state.withLock { state in
+            guard let loop = state.drivers.first?.loop else { return }
+            let now = Instant(nanoseconds: loop.currentTime)
+            pass(state.peers.receive(bytes.rawBytes, now: now), state)
+            let replies = state.peers.takeDatagrams()
+            if !replies.isEmpty { bus.send(replies) }
+        }
+    }
+
+    private func pass(_ events: [BusPeers.Event], _ state: State) {
+        var received: [Int: [BusPeers.Event]] = [:]
+        let place = LoopPlace(index: 0, count: state.drivers.count)
+        for event in events {
+            switch event {
+            case .incomplete, .lost, .item:
+                for loop in state.drivers.indices where event.concerns(loop, place) {
+                    received[loop, default: []].append(event)
+                }
+            case .command(let command, let relay): perform(command, from: relay, state)
+            case .fault(let relay, let fault): parts.onEvent(.busFaulted(relay, fault))
+            }
+        }
+        for (loop, events) in received {
+            let driver = state.drivers[loop]
+            driver.loop.execute { driver.busReceived(events) }
+        }
+    }
+
+    /// Performs a command of another relay.
+    private func perform(_ command: BusCommand, from relay: String, _ state: State) {
+        state.drivers.first?.loop.startTask { [parts, name] in
+            guard let own = parts.relay.withLock(\.relay) else { return }
+            switch command {
+            case .kick(let account):
+                await own.endLinks(of: account)
+                parts.onEvent(.kicked(account, by: relay))
+            case .revoke(let account): await own.revokeHere(account)
+            case .drain(name):
+                parts.onEvent(.drainRequested(by: relay))
+                await own.drain(within: parts.configuration.drainTimeout)
+            case .drain: break
+            }
+        }
+    }
+}

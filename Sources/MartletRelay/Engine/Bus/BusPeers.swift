@@ -1,0 +1,239 @@
+package import MartletLink
+package import MartletWire
+
+/// The other relays of the store, as a relay's process hears them on the bus, and the numbers of datagrams (R-212 to
+///
+///
+/// | state of a relay | owns | ends |
+/// |---|---|---|
+/// | unknown | nothing | a datagram: heard, incomplete from its number on |
+/// | heard | the number of the last datagram, its last beat, its commands | nothing heard for `lossTimeout`: away |
+/// | away | the same | a datagram: heard; nothing heard for `forgetTimeout`: unknown |
+///
+/// | state of a command | owns | ends |
+/// |---|---|---|
+/// | repeated | a number, the relays that have performed it | all known relays have; `forgetTimeout` |
+///
+/// Datagrams of a relay are taken in the order of their numbers. A late one counts as lost, so none is taken twice.
+package struct BusPeers: Sendable {
+    /// The interval of beats, and of repeated commands.
+    package static let beatInterval: Duration = .seconds(1)
+    /// The duration without a datagram after which the members of a relay are away.
+    static let lossTimeout: Duration = .seconds(3)
+    /// The duration without a datagram after which a relay is unknown, and for which a command is repeated.
+    static let forgetTimeout: Duration = .seconds(30)
+    /// The maximum number of other relays of a store.
+    static let maxCount = 64
+    /// The maximum number of commands of a relay whose numbers are kept.
+    static let maxCommandCount = 1024
+
+    /// What follows from a datagram or from time.
+    package enum Event: Equatable, Sendable {
+        /// Datagrams of a relay before this number may be missing.
+        case incomplete(RelayID, before: UInt64)
+        /// A relay is away.
+        case lost(RelayID)
+        /// An item of the datagram of a relay with this number.
+        case item(BusItem, from: RelayID, number: UInt64)
+        /// Perform a command of a relay, which has this name.
+        case command(BusCommand, from: String)
+        /// A datagram was ignored: of this relay, or of one beyond the maximum number.
+        case fault(RelayID?, BusFault)
+    }
+
+    private struct Peer: Sendable {
+        var number: UInt64
+        var heardAt: Instant
+        var isAway = false
+        var hasFault = false
+        var overview: PeerRelay?
+        /// The commands that were performed, in order.
+        var commands = Deque<UInt64>()
+    }
+
+    private struct Command: Sendable {
+        let number: UInt64
+        let command: BusCommand
+        /// The relay that performs it; nil for all.
+        let relay: RelayID?
+        let end: Instant
+        var performers: Set<RelayID> = []
+    }
+
+    /// The identity of this process.
+    package let id: RelayID
+    private let maxByteCount: Int
+    private var peers: [RelayID: Peer] = [:]
+    private var number: UInt64 = 0
+    private var commandNumber: UInt64 = 0
+    private var commands: [Command] = []
+    private var outgoing: [BusMessage] = []
+    private var hasForeignFault = false
+    /// Whether reports may have been left out because nobody was heard. The next datagram leaves out a number.
+    private var hasGap = false
+    /// Datagrams that were not taken: invalid, late, repeated or of a relay beyond the maximum.
+    package private(set) var ignoredCount: UInt64 = 0
+
+    /// Creates a table without other relays.
+    package init(id: RelayID, maxDatagramByteCount: Int) {
+        self.id = id
+        maxByteCount = maxDatagramByteCount
+    }
+
+    /// The other relays, those away included, with the times at which they were heard, by identity.
+    ///
+    /// - Parameter wallClock: milliseconds since 1970.
+    package func relays(now: Instant, wallClock: UInt64) -> [PeerRelay] {
+        peers.sorted { $0.key < $1.key }.compactMap { _, peer in
+            guard let known = peer.overview else { return nil }
+            let age = UInt64(clamping: (now - peer.heardAt).nanoseconds / 1_000_000)
+            return PeerRelay(
+                relay: known.relay, name: known.name, agent: known.agent, linkCount: known.linkCount,
+                roomCount: known.roomCount, isDraining: known.isDraining, clock: known.clock,
+                heardAt: wallClock - min(age, wallClock))
+        }
+    }
+
+    // MARK: Outgoing
+
+    /// Adds items to the next datagrams.
+    package mutating func append(_ messages: [BusMessage]) { outgoing += messages }
+
+    /// Sends a command to one of the other relays, or to all, until each has performed it. A relay that starts
+    /// meanwhile performs a command to all.
+    package mutating func perform(_ command: BusCommand, at relay: RelayID? = nil, now: Instant) {
+        commandNumber += 1
+        outgoing.append(BusMessage(.command(commandNumber, command), to: relay))
+        commands.append(
+            Command(number: commandNumber, command: command, relay: relay, end: now + Self.forgetTimeout))
+        if commands.count > Self.maxCommandCount { commands.removeFirst() }
+    }
+
+    /// Takes the datagrams with the items so far.
+    ///
+    /// - Parameter hasLost: Whether items in front of them were lost.
+    package mutating func takeDatagrams(hasLost: Bool = false) -> [[UInt8]] {
+        var writer = BusWriter(relay: id, after: number, maxByteCount: maxByteCount)
+        if hasLost || hasGap && !outgoing.isEmpty {
+            writer.skip()
+            hasGap = false
+        }
+        for message in outgoing { writer.append(message) }
+        outgoing = []
+        let datagrams: [[UInt8]]
+        (datagrams, number) = writer.finish()
+        return datagrams
+    }
+
+    // MARK: Time
+
+    /// A beat is due.
+    package mutating func beat(_ overview: PeerRelay, now: Instant) -> [Event] {
+        outgoing.append(BusMessage(.beat(overview)))
+        var events: [Event] = []
+        for relay in peers.keys.sorted() {
+            guard let peer = peers[relay] else { continue }
+            if !peer.isAway, peer.heardAt + Self.lossTimeout <= now {
+                peers[relay]?.isAway = true
+                events.append(.lost(relay))
+            }
+            if peer.heardAt + Self.forgetTimeout <= now { peers[relay] = nil }
+        }
+        commands.removeAll { command in
+            let relays = command.relay.map { [$0] } ?? Array(peers.keys)
+            return command.end <= now || relays.allSatisfy(command.performers.contains)
+        }
+        for command in commands {
+            outgoing.append(BusMessage(.command(command.number, command.command), to: command.relay))
+        }
+        return events
+    }
+
+    // MARK: Incoming
+
+    /// A datagram of the bus, which may be invalid.
+    package mutating func receive(_ bytes: RawSpan, now: Instant) -> [Event] {
+        let head: BusHead
+        do throws(BusError) { head = try BusHead(parsing: bytes) } catch { return refuse(nil, .invalid(error)) }
+        guard head.relay != id else { return [] }
+        if peers[head.relay] == nil {
+            guard peers.count < Self.maxCount else { return refuse(nil, .tooManyRelays) }
+            peers[head.relay] = Peer(number: 0, heardAt: now, isAway: true)
+        }
+        guard var peer = peers[head.relay], head.number > peer.number else {
+            ignoredCount += 1
+            return []
+        }
+        var events: [Event] = []
+        hasGap = hasGap || peer.isAway
+        if peer.isAway || head.number != peer.number + 1 { events.append(.incomplete(head.relay, before: head.number)) }
+        (peer.number, peer.heardAt, peer.isAway) = (head.number, now, false)
+        peers[head.relay] = peer
+        do throws(BusError) {
+            for message in try BusHead.messages(in: bytes) where message.to == nil || message.to == id {
+                take(message.item, head, into: &events)
+            }
+        } catch {
+            events.append(.incomplete(head.relay, before: head.number &+ 1))
+            return events + refuse(head.relay, .invalid(error))
+        }
+        return events
+    }
+
+    private mutating func refuse(_ relay: RelayID?, _ fault: BusFault) -> [Event] {
+        ignoredCount += 1
+        let isKnown = relay.map { peers[$0]?.hasFault == true } ?? hasForeignFault
+        if let relay { peers[relay]?.hasFault = true } else { hasForeignFault = true }
+        return isKnown ? [] : [.fault(relay, fault)]
+    }
+
+    private mutating func take(_ item: BusItem, _ head: BusHead, into events: inout [Event]) {
+        switch item {
+        case .beat(let overview): peers[head.relay]?.overview = overview
+        case .command(let number, let command):
+            outgoing.append(BusMessage(.performed(number), to: head.relay))
+            guard peers[head.relay]?.commands.contains(number) == false else { return }
+            peers[head.relay]?.commands.append(number)
+            if peers[head.relay]?.commands.count ?? 0 > Self.maxCommandCount {
+                _ = peers[head.relay]?.commands.popFirst()
+            }
+            events.append(.command(command, from: peers[head.relay]?.overview?.name ?? "\(head.relay)"))
+        case .performed(let number):
+            if let index = commands.firstIndex(where: { $0.number == number }) {
+                commands[index].performers.insert(head.relay)
+            }
+        default: events.append(.item(item, from: head.relay, number: head.number))
+        }
+    }
+}
+
+extension BusPeers.Event {
+    /// Whether the event concerns rooms of a loop.
+    package func concerns(_ loop: Int, _ place: LoopPlace) -> Bool {
+        guard place.count > 1, case .item(let item, _, _) = self else { return true }
+        return item.rooms.contains { place.loop(of: $0) == loop }
+    }
+}
+
+extension BusItem {
+    /// The rooms that the item concerns.
+    fileprivate var rooms: [RoomName] {
+        switch self {
+        case .wanted(let rooms): rooms
+        case .members(let members): [members.room]
+        case .transient(let room, _), .request(let room, _), .response(let room, _), .cancel(let room, _),
+            .changed(let room):
+            [room]
+        case .membership(let membership): [membership.room]
+        case .beat, .command, .performed: []
+        }
+    }
+}
+
+/// The reason for which a datagram of the bus was ignored. It is reported once for each relay.
+public enum BusFault: Equatable, Sendable {
+    /// The datagram is invalid, or has the layout of another version.
+    case invalid(BusError)
+    /// There are more relays than a store may have.
+    case tooManyRelays
+}

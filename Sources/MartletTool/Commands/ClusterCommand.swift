@@ -1,0 +1,146 @@
+import Martlet
+import MartletToolSupport
+import MartletWire
+
+/// `martlet cluster`: the relays that share a database, over the protocol and the bus between them (R-214).
+enum ClusterCommand {
+    private static let json = Option.flag("json", help: "write each relay as one JSON object in a line")
+    private static let wait = Option.duration(
+        "wait", "S", in: .seconds, help: "with drain: maximum duration of waiting until the relay has ended [0]")
+    /// The interval at which `drain` looks whether the relay has ended.
+    private static let pollInterval = Duration.milliseconds(500)
+
+    /// The milliseconds after which a relay that is not heard counts as away (R-214).
+    private static let maxSilence: UInt64 = 3000  // bound
+
+    static let spec = CommandSpec(
+        name: "cluster",
+        summary: "List the relays that share a database, or drain one of them.",
+        operand: "ACTION [RELAY]",
+        options: ClientOptions.specsWithoutRoom + [ClientOptions.timeout.spec, wait.spec, json.spec],
+        notes: [
+            """
+            status lists the relays of the bus (serve --bus), the one that answers first: its name (serve --name), \
+            whether it serves, drains or is away, its links and rooms in memory, its program, the milliseconds by \
+            which its clock is ahead, and the milliseconds since it was heard. A relay that was not heard for three \
+            seconds is away, and after half a minute it is not listed.
+            """,
+            """
+            drain RELAY ends the relay with this name as the signal TERM does: it accepts no connection, requests its \
+            clients to connect again, each after a random part of a millisecond for each client, and ends after \
+            --drain of serve. To replace all relays, drain one after another, and wait until each one is listed \
+            again: cluster drain --wait 60 NAME.
+            """,
+            """
+            The relay performs an action if --rooms of 'martlet serve' has a line such as "allow administer in \
+            \(RoomName.administration.text) to account root" for --account.
+            """,
+        ],
+        exitCodes: [
+            ExitMeaning(.success, "the relays are listed, or the relay drains and, with --wait, has ended"),
+            ExitMeaning(.failure, "no relay has the name, it has not ended within --wait, or the relay refused"),
+            ExitMeaning(.inputOutput, "writing failed"),
+        ] + ClientOptions.exitCodes
+    ) { arguments in try await Interruptions.cancel { try await run(arguments) } }
+
+    private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
+        let operands = arguments.operands
+        switch (operands.first, operands.count) {
+        case ("status", 1):
+            guard arguments[wait] == nil else { throw UsageError(message: "'--wait' requires the action drain") }
+            let isJSON = arguments.has(json)
+            return try await AdminCommand.connected(arguments, agent: "cluster") { client in
+                for line in try await lines(of: relays(client), isJSON: isJSON) { try Output.print(line) }
+            }
+        case ("drain", 2):
+            let (name, wait) = (operands[1], arguments[wait] ?? .zero)
+            return try await AdminCommand.connected(arguments, agent: "cluster") { client in
+                try await drain(name, within: wait, client)
+            }
+        default: throw UsageError(message: "the forms are status, and drain RELAY")
+        }
+    }
+
+    /// All relays of the bus.
+    private static func relays(_ client: Client) async throws -> [PeerRelay] {
+        var (found, next): ([PeerRelay], UInt64?) = ([], nil)
+        repeat {
+            let query = AdministrationQuery(next: next)
+            let answer = try await client.request(
+                AdministrationMethod.relays.rawValue, content: query.encode(), timeout: AdminCommand.maxWait)
+            let content = answer.content ?? []
+            let page = try AdministrationPage(parsing: content.rawBytes)
+            found += try page.items.map { try PeerRelay(parsing: $0.rawBytes) }
+            guard page.next != next else { break }
+            next = page.next
+        } while next != nil
+        return found
+    }
+
+    private static func drain(_ name: String, within wait: Duration, _ client: Client) async throws {
+        guard let relay = try await relays(client).first(where: { $0.name == name }) else {
+            throw CommandError(.failure, "no relay has the name \(name): see 'martlet cluster status'")
+        }
+        let query = AdministrationQuery(name: name)
+        try await unlessLost {
+            _ = try await client.request(
+                AdministrationMethod.drain.rawValue, content: query.encode(), timeout: AdminCommand.maxWait)
+        }
+        let end = ContinuousClock.now + wait
+        while wait > .zero {
+            let listed = try await unlessLost { try await relays(client) } ?? [relay]
+            guard let found = listed.first(where: { $0.relay == relay.relay }), state(of: found, in: listed) != .away
+            else { return }
+            guard ContinuousClock.now < end else {
+                throw CommandError(.failure, "the relay \(name) has not ended within \(wait)")
+            }
+            try await Task.sleep(for: pollInterval)
+        }
+    }
+
+    /// The value of a request; nil if its link ended first, because the relay that drains has taken it.
+    private static func unlessLost<Value>(_ body: () async throws -> Value) async throws -> Value? {
+        do { return try await body() } catch let error as MartletError where error.code == .connectionLost {
+            return nil
+        }
+    }
+
+    // MARK: Lines
+
+    private enum State: String {
+        case serves, drains, away
+    }
+
+    /// The milliseconds since a relay was heard, by the clock of the first one, which answers.
+    private static func age(of relay: PeerRelay, in relays: [PeerRelay]) -> UInt64? {
+        guard let heardAt = relay.heardAt, let now = relays.first?.clock else { return nil }
+        return now - min(heardAt, now)
+    }
+
+    private static func state(of relay: PeerRelay, in relays: [PeerRelay]) -> State {
+        if let age = age(of: relay, in: relays), age >= maxSilence { return .away }
+        return relay.isDraining ? .drains : .serves
+    }
+
+    static func lines(of relays: [PeerRelay], isJSON: Bool) -> [String] {
+        relays.map { relay in
+            let state = state(of: relay, in: relays).rawValue
+            let age = age(of: relay, in: relays)
+            // How far the clock was ahead when the relay was heard.
+            let ahead = relay.heardAt.map { Int64(clamping: relay.clock) - Int64(clamping: $0) }
+            guard isJSON else {
+                let times = ahead.flatMap { ahead in age.map { "  clock \(ahead)  heard \($0)" } } ?? ""
+                let counts = "links \(relay.linkCount)  rooms \(relay.roomCount)"
+                return SafeText.line("\(relay.name)  \(state)  \(counts)  \(relay.agent)\(times)")
+            }
+            let members: [JSONLine.Member?] = [
+                .init("name", .string(relay.name)), .init("state", .string(state)),
+                .init("links", .count(Int(relay.linkCount))), .init("rooms", .count(Int(relay.roomCount))),
+                .init("agent", .string(relay.agent)),
+                .init("relay", .string(String(relay.relay.rawValue, radix: 16))),
+                ahead.map { .init("clockAhead", .count($0)) }, age.map { .init("heardAgo", .count($0)) },
+            ]
+            return JSONLine.object(members.compactMap { $0 }).text
+        }
+    }
+}
