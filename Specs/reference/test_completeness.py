@@ -28,7 +28,7 @@ FRAME_OF_LETTER = {"G": "goaway", "J": "reject", "T": "reset", "P": "receipt", "
 # Fields of operations, of history, of attachments, of lists of rooms and of administration, which stand in a content.
 # The tests of RoomOperation, HistoryPage, AttachmentRequest, RoomListPage and FieldList check them.
 OPERATION_TAGS = (*range(0x005A, 0x0060), *range(0x0063, 0x0067), 0x0090, 0x0091, 0x00A0, 0x00A8,
-                  *range(0x00D0, 0x00E0))
+                  *range(0x00D0, 0x00E4))
 # Fields of contents that only applications read. contents.json refuses their values.
 CONTENT_TAGS = {0x0160, 0x0161, 0x0162, *range(0x0206, 0x0216), *range(0x0220, 0x0224)}
 # Tags that no frame is refused for.

@@ -180,14 +180,14 @@ extension RelayRoom {
         guard let slot = members.slot(handle), mayPublish(slot, at: now) else { return }
         guard let feature = transient.feature, members[slot].features.isSuperset(of: feature) else { return }  // C-23
         let transient = Transient(transient.content, sender: members[slot].who.account)
-        send(transient, feature, except: slot, into: &effects)
+        sendTransient(transient, feature, except: slot, into: &effects)
         if members.hasRemote, fits(.transient(name, transient)) {
             effects.append(.bus(BusMessage(.transient(name, transient))))
         }
     }
 
     /// Sends a transient frame to the members that have a feature.
-    mutating func send(
+    mutating func sendTransient(
         _ transient: Transient, _ feature: Features, except slot: Int?, into effects: inout Deque<RoomEffect>
     ) {
         let body = EncodedBody(transient.encode())
@@ -273,7 +273,7 @@ extension RelayRoom {
         case .relay(let relay):
             let answer =
                 fits(.response(name, answer))
-                ? answer : Response(correlation: routed.correlation, status: .messageTooLarge)
+                ? answer : Response(correlation: answer.correlation, status: .messageTooLarge)
             effects.append(.bus(BusMessage(.response(name, answer), to: relay)))
         }
     }

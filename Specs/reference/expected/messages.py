@@ -348,6 +348,7 @@ def administration(file):
           (0x66, u64(1 << 20)))
     asked("the removal of the bounds of a room", "admin.retention", lobby)
     asked("the end of the links of an account", "admin.kick", bob)
+    asked("the drain of a relay by its name", "admin.drain", (0x0203, b"two"))
     asked("the next page of rooms", "admin.rooms", (0xDF, b"lobby"), (0x5F, u16(32)))
     link = (bob, (0x11, u64(7)), (0xD6, u64(512)), (0xD9, u32(1)))
     answered("a page of a link without a connection, and the place of the next page", item(*link), next_page)
@@ -366,6 +367,10 @@ def administration(file):
     answered("the state of a relay", (0xD4, u64(1 << 40)), (0xD8, u32(2)), (0xD7, u32(3)), (0xDB, u32(1)),
              (0xDD, u64(70)), (0xDE, u64(1 << 20)))
     answered("the result of a step", (0xD2, u32(32)), (0xD1, u64(288)))
+    for drains in (0, 1):
+        answered(f"a relay of the bus, draining {drains}", (0xE0, u64(7)), (0x0203, b"two"), (0x14, b"martlet 1.0"),
+                 (0xD7, u32(3)), (0xDB, u32(1)), (0xE1, bytes([drains])), (0xE2, u64(1 << 40)), (0xE3, u64(1 << 40)))
+    answered("a page of relays", item((0xE0, u64(7)), (0xE1, bytes(1)), (0xE2, u64(1 << 40))))
     answered("a page of rooms, and the room behind which the next page begins",
              item(lobby, (0xDA, u32(0)), (0x59, u64(9)), (0x54, u64(1))), (0xDF, b"lobby"))
     answered("the result of a step in a room of several", (0xD2, u32(32)), (0xD1, u64(288)), (0xDF, b"lobby"))

@@ -97,7 +97,7 @@ extension RelayRoom {
     /// A typing or transient message of a member at another relay.
     mutating func broadcast(_ transient: Transient, into effects: inout Deque<RoomEffect>) {
         guard let feature = transient.feature else { return }
-        send(transient, feature, except: nil, into: &effects)
+        sendTransient(transient, feature, except: nil, into: &effects)
     }
 
     /// A request of a member at another relay, which has judged it.

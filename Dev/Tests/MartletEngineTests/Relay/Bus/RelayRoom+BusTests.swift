@@ -33,7 +33,7 @@ import Testing
         script.rooms.loaded(script.room, RoomSnapshot())
         let items = script.drain().items
         #expect(items.first == .wanted([.lobby]))
-        guard case .members(let members)? = items.last else {
+        guard case .members(let members)? = items.dropFirst().first else {
             Issue.record("the members are not reported")
             return
         }
