@@ -264,8 +264,12 @@ extension RelayRoom {
             leave(handle(slot), into: &effects)
         }
         resetAwaiting(into: &effects)
-        resetAttachments(.storeUnavailable, into: &effects)
-        endClosed(into: &effects)
+        discardAttachments(.storeUnavailable, into: &effects)
+        // Closed sessions may also wait for requests, whose answers will find no room.
+        for slot in members.slots where members.isLive(slot) {
+            effects.append(.closed(members[slot].key))
+            members.remove(slot)
+        }
     }
 
     // MARK: Delivering

@@ -80,6 +80,16 @@ extension RelayRoom {
         releaseIdleAttachments()
     }
 
+    /// Ends all sessions of a room that leaves the memory. The credit of their requests is released, because the answers
+    /// of the store find no room (S-38).
+    mutating func discardAttachments(_ code: ErrorCode, into effects: inout Deque<RoomEffect>) {
+        guard usesAttachments else { return }
+        for waiter in attachments.takeWaiters() where waiter.creditByteCount > 0 {
+            effects.append(.release(waiter.session.key, byteCount: waiter.creditByteCount))
+        }
+        resetAttachments(code, into: &effects)
+    }
+
     /// The link lost its connection, or has one again; false if the session is a member's.
     mutating func setAttachmentsAway(
         _ isAway: Bool, _ handle: MemberHandle, into effects: inout Deque<RoomEffect>

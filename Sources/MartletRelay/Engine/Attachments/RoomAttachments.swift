@@ -109,6 +109,17 @@ struct RoomAttachments: ~Copyable, Neutral, Sendable {
         return uploads.removeValue(forKey: key)
     }
 
+    /// Takes the requests without an answer, because the room leaves the memory.
+    mutating func takeWaiters() -> [AttachmentUpload.Waiter] {
+        var waiters: [AttachmentUpload.Waiter] = []
+        for var upload in uploads.values { waiters += upload.unanswered + upload.takeHeld().map(\.waiter) }
+        for case .remove(_, let waiter) in calls.values { waiters.append(waiter) }
+        uploads = [:]
+        calls = [:]
+        // An order that does not depend on hashes.
+        return waiters.sorted { ($0.session.slot, $0.correlation) < ($1.session.slot, $1.correlation) }
+    }
+
     // MARK: Calls
 
     /// A call begins, which a session has caused.
