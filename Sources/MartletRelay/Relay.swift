@@ -374,8 +374,8 @@ public final class Relay: Sendable {
 
     // MARK: - Operator
 
-    /// Ends all connections and links of an account whose credential is no longer valid, also at the other relays of the
-    /// bus.
+    /// Ends all connections and links of an account whose credential is no longer valid, also at the other relays of
+    /// the bus.
     ///
     /// The relay keeps no list of revoked accounts. The authenticator must refuse the credential before this call, or
     /// the account signs in again at once.

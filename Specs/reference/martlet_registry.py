@@ -134,8 +134,8 @@ class Tag(Named):
     NEXT_ROOM = 0x00DF, "nextRoom"
     RELAY = 0x00E0, "relay"
     DRAINING = 0x00E1, "draining"
-    CLOCK = 0x00E2, "clock"
-    HEARD_AT = 0x00E3, "heardAt"
+    RELAY_CLOCK = 0x00E2, "relayClock"
+    LAST_HEARD_AT = 0x00E3, "lastHeardAt"
     LIMITS = 0x0101, "limits"
     RESUME = 0x0102, "resume"
     CONTENT = 0x0142, "content"
@@ -441,8 +441,8 @@ VALUES = {
     Tag.NEXT_ROOM: Value("name", least=1, most=128),
     Tag.RELAY: Value("u64", sizes=(8,)),
     Tag.DRAINING: Value("u8", most=1, sizes=(1,)),
-    Tag.CLOCK: Value("u64", sizes=(8,)),
-    Tag.HEARD_AT: Value("u64", sizes=(8,)),
+    Tag.RELAY_CLOCK: Value("u64", sizes=(8,)),
+    Tag.LAST_HEARD_AT: Value("u64", sizes=(8,)),
     Tag.LIMITS: Value("container"),
     Tag.RESUME: Value("container"),
     Tag.CONTENT: Value("container"),

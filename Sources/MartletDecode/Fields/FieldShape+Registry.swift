@@ -16,8 +16,8 @@ extension FieldShape {
             .upTo, .maxAge, .maxCount, .maxByteCount, .correlation, .deadline, .typing, .position, .length, .membership,
             .changedAt, .readUpTo, .deliveredUpTo, .unread, .shortened, .hasMore, .reconnectSpread, .count, .since,
             .roundTrip, .queuedByteCount, .linkCount, .connectionCount, .sessionCount, .memberCount, .roomCount,
-            .roleCount, .messageCount, .memoryByteCount, .draining, .clock, .heardAt, .removed, .byteCount, .bool,
-            .integer, .unsigned, .cardStatus, .statusTime:
+            .roleCount, .messageCount, .memoryByteCount, .draining, .relayClock, .lastHeardAt, .removed, .byteCount,
+            .bool, .integer, .unsigned, .cardStatus, .statusTime:
             self = .number
         case .spokenVersion: self = .version
         case .features: self = .features

@@ -53,7 +53,7 @@ extension Relay {
             return RelayStep(count: 1, next: nil).content
         // The driver drains this relay after the response.
         case .drain:
-            if let name = query.name { guard await drain(relay: name) else { throw RoomCommandError.refused(.refused) } }
+            if let name = query.name, await !drain(relay: name) { throw RoomCommandError.refused(.refused) }
         case .relays: return await relays(from: place, limit: limit).content
         case .erase:
             let account = try account()

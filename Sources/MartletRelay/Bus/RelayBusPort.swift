@@ -55,7 +55,7 @@ final class RelayBusPort: Sendable {
             relay: state.peers.id, name: name, agent: Self.agent,
             linkCount: UInt32(clamping: state.counts.reduce(0) { $0 + $1.links }),
             roomCount: UInt32(clamping: state.counts.reduce(0) { $0 + $1.rooms }),
-            isDraining: parts.isDraining.load(ordering: .relaxed), clock: EventLoop.wallClock)
+            isDraining: parts.isDraining.load(ordering: .relaxed), relayClock: EventLoop.wallClock)
     }
 
     // MARK: - Outgoing

@@ -24,7 +24,7 @@ extension RelayRoom {
         if isNew, members.busItemByteCount > 0 { members.remote.noteChange(of: who.account, on: who.device) }
     }
 
-    /// An account has taken or read messages, at this relay or at another one. Returns whether the receipt is new.
+    /// An account has taken or read messages, at this relay or elsewhere. Returns whether the receipt is new.
     ///
     /// - Parameter isSaved: Whether another relay passes the progress to the store.
     @discardableResult

@@ -500,15 +500,15 @@ public struct PeerRelay: FieldList {
     /// Whether it drains.
     public let isDraining: Bool
     /// Its clock, in milliseconds since 1970.
-    public let clock: UInt64
+    public let relayClock: UInt64
     /// The time at which it was heard last, in milliseconds since 1970 by the clock of the relay that answers; nil in a
     /// beat.
-    public let heardAt: UInt64?
+    public let lastHeardAt: UInt64?
 
     /// Creates the content. `name` is truncated to 256 bytes. `agent` is truncated to 128 bytes.
     public init(
         relay: RelayID, name: String, agent: String, linkCount: UInt32, roomCount: UInt32, isDraining: Bool,
-        clock: UInt64, heardAt: UInt64? = nil
+        relayClock: UInt64, lastHeardAt: UInt64? = nil
     ) {
         self.relay = relay
         self.name = name.clipped(toByteCount: 256)
@@ -516,8 +516,8 @@ public struct PeerRelay: FieldList {
         self.linkCount = linkCount
         self.roomCount = roomCount
         self.isDraining = isDraining
-        self.clock = clock
-        self.heardAt = heardAt
+        self.relayClock = relayClock
+        self.lastHeardAt = lastHeardAt
     }
 
     /// Creates the content from its fields.
@@ -530,8 +530,8 @@ public struct PeerRelay: FieldList {
         var linkCount: UInt32?
         var roomCount: UInt32?
         var isDraining: Bool?
-        var clock: UInt64?
-        var heardAt: UInt64?
+        var relayClock: UInt64?
+        var lastHeardAt: UInt64?
         var reader = try TLVReader(wholeBody: body)
         while let field = try reader.next() {
             switch field.tag {
@@ -541,8 +541,8 @@ public struct PeerRelay: FieldList {
             case .linkCount: try linkCount.fill(.linkCount, field.uint32())
             case .roomCount: try roomCount.fill(.roomCount, field.uint32())
             case .draining: try isDraining.fill(.draining, field.bool())
-            case .clock: try clock.fill(.clock, field.uint64())
-            case .heardAt: try heardAt.fill(.heardAt, field.uint64())
+            case .relayClock: try relayClock.fill(.relayClock, field.uint64())
+            case .lastHeardAt: try lastHeardAt.fill(.lastHeardAt, field.uint64())
             default: try field.skip()
             }
         }
@@ -552,8 +552,8 @@ public struct PeerRelay: FieldList {
         self.linkCount = try linkCount.required(.linkCount)
         self.roomCount = try roomCount.required(.roomCount)
         self.isDraining = try isDraining.required(.draining)
-        self.clock = try clock.required(.clock)
-        self.heardAt = heardAt
+        self.relayClock = try relayClock.required(.relayClock)
+        self.lastHeardAt = lastHeardAt
     }
 
     /// Appends the fields.
@@ -564,7 +564,7 @@ public struct PeerRelay: FieldList {
         writer.append(.linkCount, uint32: linkCount)
         writer.append(.roomCount, uint32: roomCount)
         writer.append(.draining, uint8: isDraining ? 1 : 0)
-        writer.append(.clock, uint64: clock)
-        if let heardAt { writer.append(.heardAt, uint64: heardAt) }
+        writer.append(.relayClock, uint64: relayClock)
+        if let lastHeardAt { writer.append(.lastHeardAt, uint64: lastHeardAt) }
     }
 }

@@ -285,10 +285,10 @@ extension Tag {
     package static var draining: Tag { Tag(rawValue: 0x00E1) }
     /// u64, the relay's clock in milliseconds since 1970.
     @inlinable
-    package static var clock: Tag { Tag(rawValue: 0x00E2) }
+    package static var relayClock: Tag { Tag(rawValue: 0x00E2) }
     /// u64, milliseconds since 1970 by the clock of the relay that answers.
     @inlinable
-    package static var heardAt: Tag { Tag(rawValue: 0x00E3) }
+    package static var lastHeardAt: Tag { Tag(rawValue: 0x00E3) }
     /// Container of the limits.
     @inlinable
     package static var limits: Tag { Tag(rawValue: 0x0101) }
@@ -390,10 +390,10 @@ extension Tag {
         .deadline, .recipient, .status, .presence, .typing, .position, .length, .entry, .membership, .inviter,
         .changedAt, .readUpTo, .deliveredUpTo, .unread, .shortened, .hasMore, .reconnectSpread, .item, .next, .count,
         .address, .since, .roundTrip, .queuedByteCount, .linkCount, .connectionCount, .sessionCount, .memberCount,
-        .roomCount, .roleCount, .messageCount, .memoryByteCount, .nextRoom, .relay, .draining, .clock, .heardAt,
-        .limits, .resume, .content, .array, .object, .detail, .text, .data, .name, .mediaType, .chunk, .target,
-        .reaction, .removed, .event, .byteCount, .location, .digest, .thumbnail, .null, .bool, .integer, .unsigned,
-        .double, .key, .card, .cardStatus, .statusTime, .url,
+        .roomCount, .roleCount, .messageCount, .memoryByteCount, .nextRoom, .relay, .draining, .relayClock,
+        .lastHeardAt, .limits, .resume, .content, .array, .object, .detail, .text, .data, .name, .mediaType, .chunk,
+        .target, .reaction, .removed, .event, .byteCount, .location, .digest, .thumbnail, .null, .bool, .integer,
+        .unsigned, .double, .key, .card, .cardStatus, .statusTime, .url,
     ]
 }
 
@@ -495,8 +495,8 @@ extension Tag: CustomStringConvertible {
         case .nextRoom: "nextRoom"
         case .relay: "relay"
         case .draining: "draining"
-        case .clock: "clock"
-        case .heardAt: "heardAt"
+        case .relayClock: "relayClock"
+        case .lastHeardAt: "lastHeardAt"
         case .limits: "limits"
         case .resume: "resume"
         case .content: "content"

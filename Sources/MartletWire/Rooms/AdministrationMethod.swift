@@ -24,7 +24,7 @@ package enum AdministrationMethod: String, CaseIterable, Sendable {
     case revoke = "admin.revoke"
     /// Publish a text in the name of the relay, in a room or in all rooms in memory.
     case announce = "admin.announce"
-    /// Drain the relay, or another one of the same store.
+    /// Drain the relay, or one of the same store by its name.
     case drain = "admin.drain"
     /// The relays of the store.
     case relays = "admin.relays"

@@ -52,7 +52,7 @@ import Testing
         await pair.meet()
         #expect(await pair.relays[0].relays().map(\.name) == ["one", "two"])
         let second = await pair.relays[1].relays()
-        #expect(second.map(\.name) == ["two", "one"] && second[0].heardAt == nil && second[1].heardAt != nil)
+        #expect(second.map(\.name) == ["two", "one"] && second[0].lastHeardAt == nil && second[1].lastHeardAt != nil)
         #expect(await pair.relays[0].drain(relay: "three") == false)
         await pair.shutDown()
         #expect(await pair.relays[0].relays() == [])

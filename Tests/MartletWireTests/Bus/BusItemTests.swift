@@ -6,7 +6,8 @@ import Testing
 @Suite struct BusItemTests {
     private static let relay = RelayID(rawValue: 7)
     private static let peer = PeerRelay(
-        relay: relay, name: "one", agent: "martlet-relay/1.0", linkCount: 2, roomCount: 3, isDraining: true, clock: 4)
+        relay: relay, name: "one", agent: "martlet-relay/1.0", linkCount: 2, roomCount: 3, isDraining: true,
+        relayClock: 4)
     private static let request = Request(
         correlation: 5, method: MethodName("echo")!, deadline: .seconds(6), recipient: "bob", sender: "alice",
         content: [])

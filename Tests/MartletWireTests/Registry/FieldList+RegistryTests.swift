@@ -34,7 +34,7 @@ import Testing
         #expect(try copy(relay) == relay)
         let peer = PeerRelay(
             relay: RelayID(rawValue: 7), name: String(repeating: "é", count: 200), agent: "martlet 1.0", linkCount: 1,
-            roomCount: 2, isDraining: true, clock: 3, heardAt: 4)
+            roomCount: 2, isDraining: true, relayClock: 3, lastHeardAt: 4)
         #expect(try copy(peer) == peer && peer.name.utf8.count == 256)
         #expect(try copy(AdministrationQuery()) == AdministrationQuery())
     }

@@ -28,11 +28,11 @@ export const Tag = {
     next: 0x00D1, count: 0x00D2, address: 0x00D3, since: 0x00D4, roundTrip: 0x00D5, queuedByteCount: 0x00D6,
     linkCount: 0x00D7, connectionCount: 0x00D8, sessionCount: 0x00D9, memberCount: 0x00DA, roomCount: 0x00DB,
     roleCount: 0x00DC, messageCount: 0x00DD, memoryByteCount: 0x00DE, nextRoom: 0x00DF, relay: 0x00E0,
-    draining: 0x00E1, clock: 0x00E2, heardAt: 0x00E3, limits: 0x0101, resume: 0x0102, content: 0x0142, array: 0x0160,
-    object: 0x0161, detail: 0x0162, text: 0x0201, data: 0x0202, name: 0x0203, mediaType: 0x0204, chunk: 0x0205,
-    target: 0x0206, reaction: 0x0207, removed: 0x0208, event: 0x0209, byteCount: 0x020A, location: 0x020B,
-    digest: 0x020C, thumbnail: 0x020D, null: 0x0210, bool: 0x0211, integer: 0x0212, unsigned: 0x0213, double: 0x0214,
-    key: 0x0215, card: 0x0220, cardStatus: 0x0221, statusTime: 0x0222, url: 0x0223,
+    draining: 0x00E1, relayClock: 0x00E2, lastHeardAt: 0x00E3, limits: 0x0101, resume: 0x0102, content: 0x0142,
+    array: 0x0160, object: 0x0161, detail: 0x0162, text: 0x0201, data: 0x0202, name: 0x0203, mediaType: 0x0204,
+    chunk: 0x0205, target: 0x0206, reaction: 0x0207, removed: 0x0208, event: 0x0209, byteCount: 0x020A,
+    location: 0x020B, digest: 0x020C, thumbnail: 0x020D, null: 0x0210, bool: 0x0211, integer: 0x0212,
+    unsigned: 0x0213, double: 0x0214, key: 0x0215, card: 0x0220, cardStatus: 0x0221, statusTime: 0x0222, url: 0x0223,
 } as const
 
 /** The error codes (wire.md section 13.5). */
@@ -509,8 +509,8 @@ export const tagRows: readonly TagRow[] = [
     [0x00DF, 'nextRoom', 'name', 1, 128, 1],
     [0x00E0, 'relay', 'u64', 0, -1, 1],
     [0x00E1, 'draining', 'u8', 0, -1, 1, 0, '', 0, '0 1'],
-    [0x00E2, 'clock', 'u64', 0, -1, 1],
-    [0x00E3, 'heardAt', 'u64', 0, -1, 1],
+    [0x00E2, 'relayClock', 'u64', 0, -1, 1],
+    [0x00E3, 'lastHeardAt', 'u64', 0, -1, 1],
     [0x0101, 'limits', 'container', 0, -1, 1, 0x34],
     [0x0102, 'resume', 'container', 0, -1, 1, 0x35],
     [0x0142, 'content', 'container', 0, -1, 1, 0x36],

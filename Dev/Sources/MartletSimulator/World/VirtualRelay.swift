@@ -205,7 +205,7 @@ package final class VirtualRelay {
         return PeerRelay(
             relay: peers?.id ?? RelayID(rawValue: 0), name: "relay", agent: "simulator",
             linkCount: UInt32(statistics.links), roomCount: UInt32(statistics.rooms), isDraining: false,
-            clock: engine.wallClock)
+            relayClock: engine.wallClock)
     }
 
     private func pass(_ events: [BusPeers.Event], now: Instant) {

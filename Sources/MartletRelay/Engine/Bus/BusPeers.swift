@@ -89,8 +89,8 @@ package struct BusPeers: Sendable {
             let age = UInt64(clamping: (now - peer.heardAt).nanoseconds / 1_000_000)
             return PeerRelay(
                 relay: known.relay, name: known.name, agent: known.agent, linkCount: known.linkCount,
-                roomCount: known.roomCount, isDraining: known.isDraining, clock: known.clock,
-                heardAt: wallClock - min(age, wallClock))
+                roomCount: known.roomCount, isDraining: known.isDraining, relayClock: known.relayClock,
+                lastHeardAt: wallClock - min(age, wallClock))
         }
     }
 

@@ -38,7 +38,7 @@ struct RoomChanges: ~Copyable, Neutral, Sendable {
     /// Takes whether this relay has stored messages since the last report, which `take` ends.
     mutating func takeOwn(_ lastOffset: UInt64) -> Bool {
         defer { replicatedCount = 0 }
-        return lastOffset > reportedOffset && lastOffset - reportedOffset > replicatedCount
+        return lastOffset > reportedOffset && lastOffset &- reportedOffset > replicatedCount
     }
 
     /// Messages are erased, which is reported in the same turn.

@@ -14,7 +14,7 @@ import Testing
 
     private static func overview(_ relay: RelayID, _ name: String = "two") -> PeerRelay {
         PeerRelay(
-            relay: relay, name: name, agent: "test", linkCount: 3, roomCount: 4, isDraining: false, clock: 5)
+            relay: relay, name: name, agent: "test", linkCount: 3, roomCount: 4, isDraining: false, relayClock: 5)
     }
 
     private static func datagram(
@@ -88,7 +88,7 @@ import Testing
         _ = receive(1, .beat(Self.overview(Self.other)))
         now = now + .seconds(2)
         let relays = peers.relays(now: now, wallClock: 100_000)
-        #expect(relays.map(\.name) == ["two"] && relays[0].heardAt == 98_000 && relays[0].linkCount == 3)
+        #expect(relays.map(\.name) == ["two"] && relays[0].lastHeardAt == 98_000 && relays[0].linkCount == 3)
     }
 
     //
