@@ -2,7 +2,7 @@ import MartletHTTP
 import MartletTransport
 import MartletWire
 
-/// The client's side of CONNECT (RFC 9110 §9.3.6), with one answer to a challenge (C-128).
+/// The client's side of CONNECT (RFC 9110 §9.3.6), with one answer to a challenge (C-128, Specs/hostile.md row 125).
 ///
 /// | state | owns | ends |
 /// |---|---|---|

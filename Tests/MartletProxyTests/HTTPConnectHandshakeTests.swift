@@ -4,6 +4,7 @@ import Testing
 
 @testable import MartletProxy
 
+/// Answers of proxies (C-128, Specs/hostile.md row 125).
 @Suite("CONNECT of HTTP")
 struct HTTPConnectHandshakeTests {
     struct Case: CustomTestStringConvertible, Sendable {

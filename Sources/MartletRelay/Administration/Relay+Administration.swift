@@ -128,8 +128,8 @@ extension Relay {
     public func drain(relay name: String) async -> Bool {
         // An earlier process of a relay has the same name, and was heard before.
         let known = await relays().filter { $0.name == name }
-        guard let relay = known.max(by: { $0.heardAt ?? .max < $1.heardAt ?? .max }) else { return false }
-        if relay.heardAt == nil {
+        guard let relay = known.max(by: { $0.lastHeardAt ?? .max < $1.lastHeardAt ?? .max }) else { return false }
+        if relay.lastHeardAt == nil {
             parts.onEvent(.drainRequested(by: name))
             drivers.first?.loop.startTask { [weak self, parts] in
                 _ = await self?.drain(within: parts.configuration.drainTimeout)

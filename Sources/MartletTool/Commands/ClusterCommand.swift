@@ -113,7 +113,7 @@ enum ClusterCommand {
 
     /// The milliseconds since a relay was heard, by the clock of the first one, which answers.
     private static func age(of relay: PeerRelay, in relays: [PeerRelay]) -> UInt64? {
-        guard let heardAt = relay.heardAt, let now = relays.first?.clock else { return nil }
+        guard let heardAt = relay.lastHeardAt, let now = relays.first?.relayClock else { return nil }
         return now - min(heardAt, now)
     }
 
@@ -127,7 +127,7 @@ enum ClusterCommand {
             let state = state(of: relay, in: relays).rawValue
             let age = age(of: relay, in: relays)
             // How far the clock was ahead when the relay was heard.
-            let ahead = relay.heardAt.map { Int64(clamping: relay.clock) - Int64(clamping: $0) }
+            let ahead = relay.lastHeardAt.map { Int64(clamping: relay.relayClock) - Int64(clamping: $0) }
             guard isJSON else {
                 let times = ahead.flatMap { ahead in age.map { "  clock \(ahead)  heard \($0)" } } ?? ""
                 let counts = "links \(relay.linkCount)  rooms \(relay.roomCount)"

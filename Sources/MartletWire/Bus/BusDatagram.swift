@@ -16,7 +16,7 @@ package struct BusHead: Equatable, Sendable {
         self.number = number
     }
 
-    /// Parses the head of a datagram.
+    /// Parses the head of a datagram (Specs/hostile.md row 124).
     package init(parsing bytes: RawSpan) throws(BusError) {
         guard bytes.byteCount > 0 else { throw .short }
         let version = bytes.loadBigEndian(at: 0, as: UInt8.self)

@@ -8,7 +8,7 @@ import Testing
     private func relay(_ name: String, isDraining: Bool = false, clock: UInt64, heardAt: UInt64?) -> PeerRelay {
         PeerRelay(
             relay: RelayID(rawValue: 255), name: name, agent: "a/1", linkCount: 3, roomCount: 2, isDraining: isDraining,
-            clock: clock, heardAt: heardAt)
+            relayClock: clock, lastHeardAt: heardAt)
     }
 
     @Test func `relays of a bus -> a line for each, with its state by the clock of the first one`() {

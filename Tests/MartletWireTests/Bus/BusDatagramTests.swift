@@ -2,7 +2,7 @@ import Testing
 
 @testable import MartletWire
 
-/// Datagrams of the bus.
+/// Datagrams of the bus (R-213, Specs/hostile.md row 124).
 @Suite struct BusDatagramTests {
     private let relay = RelayID(rawValue: 7)
 
