@@ -480,7 +480,9 @@ struct Rooms: ~Copyable, Sendable {
         guard let snapshot, snapshot.log == rooms[index].log.id else { return logLost(name, answered: .load) }
         do throws(RoomRolesError) {
             let found = try snapshot.roles.map { bytes throws(RoomRolesError) in try RoomRoles(decoding: bytes) }
-            replicate(name, answered: .load) { $0.rolesLoaded(found, version: snapshot.rolesVersion, at: now, into: &$1) }
+            replicate(name, answered: .load) {
+                $0.rolesLoaded(found, version: snapshot.rolesVersion, at: now, into: &$1)
+            }
         } catch {
             effects.append(.note(.rolesInvalid(name, error), of: nil))
             logLost(name, answered: .load)

@@ -80,8 +80,8 @@ extension RelayRoom {
         releaseIdleAttachments()
     }
 
-    /// Ends all sessions of a room that leaves the memory. The credit of their requests is released, because the answers
-    /// of the store find no room (S-38).
+    /// Ends all sessions of a room that leaves the memory. The credit of their requests is released, because the
+    /// answers of the store find no room (S-38).
     mutating func discardAttachments(_ code: ErrorCode, into effects: inout Deque<RoomEffect>) {
         guard usesAttachments else { return }
         for waiter in attachments.takeWaiters() where waiter.creditByteCount > 0 {
