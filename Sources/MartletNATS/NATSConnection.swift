@@ -36,7 +36,7 @@ import MartletTransport
 
     /// Sets the recipient of datagrams, on any thread.
     nonisolated func receive(_ receiver: @escaping @Sendable ([UInt8]) -> Void) {
-        handlers.receiver.withLock { $0 = receiver }
+        handlers.receiver.withLock { $0 = NATSReceiver(take: receiver) }
     }
 
     /// Connects and subscribes. Returns the maximum number of bytes of a datagram.
@@ -175,9 +175,14 @@ import MartletTransport
     }
 }
 
+/// The recipient of datagrams. A structure, because a generic lock wraps a function once more at each access.
+struct NATSReceiver: Sendable {
+    let take: @Sendable ([UInt8]) -> Void
+}
+
 /// The callbacks of a connection, on threads of libnats.
 final class NATSHandlers: Sendable {
-    let receiver = Guarded<(@Sendable ([UInt8]) -> Void)?>(nil)
+    let receiver = Guarded<NATSReceiver?>(nil)
     let onEvent: @Sendable (NATSEvent) -> Void
     let maxDatagramByteCount = Guarded(0)
     let isStopped = Guarded(false)
@@ -201,11 +206,11 @@ final class NATSHandlers: Sendable {
 
     static let received: natsMsgHandler = { _, _, message, context in
         defer { unsafe natsMsg_Destroy(message) }
-        guard let receive = unsafe borrowed(context)?.receiver.withLock({ $0 }) else { return }
+        guard let receiver = unsafe borrowed(context)?.receiver.withLock({ $0 }) else { return }
         let bytes = unsafe Array(
             UnsafeRawBufferPointer(start: natsMsg_GetData(message), count: Int(natsMsg_GetDataLength(message))))
         // A check of the subject sends no bytes.
-        if !bytes.isEmpty { receive(bytes) }
+        if !bytes.isEmpty { receiver.take(bytes) }
     }
 
     static let closed: natsConnectionHandler = { _, context in unsafe end(context) }

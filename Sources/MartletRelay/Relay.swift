@@ -311,6 +311,7 @@ public final class Relay: Sendable {
         let end = running.deadline(after: timeout)
         let notice = Notice(code: .draining, retryAfter: retryAfter, redirect: redirect)
         parts.isDraining.store(true, ordering: .relaxed)
+        running.port?.announceDrain()
         for listener in running.listeners { listener.close() }
         _ = await running.onLoops { $0.drain(notice) }
         guard await running.wait(for: .hasNoConnection, until: end) else { return false }

@@ -34,25 +34,32 @@ package struct RoutePlan: Sendable {
         }
         if !proxied.isEmpty {
             let (endpoint, proxy) = proxied[turn % proxied.count]
-            append([endpoint], proxy, usesWebSocket)
+            append([endpoint], proxy, proxies, usesWebSocket)
         }
-        if !direct.isEmpty { append(direct, nil, usesWebSocket) }
+        if !direct.isEmpty { append(direct, nil, proxies, usesWebSocket) }
     }
 
     /// Adds the route to endpoints, and that to their WebSockets. Only an address with TLS and the default port has
     /// one: another port chooses one of several servers of the host, which may not be that on port 443.
-    private mutating func append(_ endpoints: [Endpoint], _ proxy: SelectedProxy?, _ usesWebSocket: Bool) {
+    private mutating func append(
+        _ endpoints: [Endpoint], _ proxy: SelectedProxy?, _ proxies: ProxySelector, _ usesWebSocket: Bool
+    ) {
         candidates.append(Candidate(endpoints: endpoints, proxy: proxy, isWebSocket: false))
         guard usesWebSocket else { return }
+        // The exclusions of proxies may name a port, so each route is judged by its own.
+        func permits(_ other: Endpoint) -> Bool {
+            let selected = proxies.proxy(for: other)
+            return proxy == nil ? selected?.isExclusive != true : selected != nil
+        }
         var others: [Endpoint] = []
         for endpoint in endpoints
         where endpoint.security == .tls && endpoint.webSocketPath == nil && endpoint.port == Endpoint.defaultPort
-            && !endpoint.isLoopback
+            && !endpoint.isLocal
         {
             guard
                 let other = try? Endpoint(
                     host: endpoint.host, port: Self.webSocketPort, webSocketPath: Endpoint.defaultWebSocketPath),
-                !others.contains(other)
+                !others.contains(other), permits(other)
             else { continue }
             others.append(other)
         }
@@ -87,10 +94,12 @@ package struct RoutePlan: Sendable {
     /// Whether the route has worked on this network before.
     func isRemembered(_ index: Int) -> Bool { candidates[index].key == remembered }
 
-    /// Whether an error of a route ends the race. A host that answers without a server is reached, so no other route is
-    /// better (C-94).
+    /// Whether an error of a route ends the race: the refusal of a direct connection to the server's own port. Its host
+    /// is reached, so no other route is better (C-94).
     func endsRace(_ error: TransportError, on index: Int) -> Bool {
-        believesRefusals && isRemembered(index) && candidates[index].proxy == nil && error.isRefusal
+        let candidate = candidates[index]
+        return believesRefusals && isRemembered(index) && candidate.proxy == nil && !candidate.isWebSocket
+            && error.isRefusal
     }
 
     /// The race between the routes. Where one is remembered, the others are guesses, as a WebSocket is otherwise.

@@ -88,6 +88,15 @@ final class RelayBusPort: Sendable {
         }
     }
 
+    /// Sends a beat at once, because the relay drains: it may end before the next one is due.
+    func announceDrain() {
+        state.withLock { state in
+            guard let loop = state.drivers.first?.loop else { return }
+            pass(state.peers.beat(overview(state, loop), now: Instant(nanoseconds: loop.currentTime)), state)
+            bus.send(state.peers.takeDatagrams())
+        }
+    }
+
     // MARK: - Incoming
 
     /// Events are passed under the lock, so that each loop receives them in their order.

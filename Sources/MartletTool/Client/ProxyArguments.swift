@@ -1,5 +1,6 @@
 import Martlet
 import MartletToolSupport
+import MartletTransport
 
 /// The proxy of commands that are clients.
 enum ProxyArguments {
@@ -9,6 +10,15 @@ enum ProxyArguments {
             + "[the variables HTTPS_PROXY, ALL_PROXY and NO_PROXY, which hide the password from other users]")
 
     static let spec = proxy.spec
+
+    /// The proxies of a client.
+    ///
+    /// - Throws: For an invalid variable, too: a connection without the proxy may be what its user has to prevent.
+    static func checkedProxies(_ arguments: ParsedArguments) throws(UsageError) -> ProxyConfiguration {
+        let proxies = try proxies(arguments)
+        if let fault = ProxySelector(proxies).faults.first { throw UsageError(message: "\(fault)") }
+        return proxies
+    }
 
     static func proxies(_ arguments: ParsedArguments) throws(UsageError) -> ProxyConfiguration {
         guard let text = arguments[proxy] else { return .automatic }

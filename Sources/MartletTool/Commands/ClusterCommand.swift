@@ -62,12 +62,13 @@ enum ClusterCommand {
     }
 
     /// All relays of the bus.
-    private static func relays(_ client: Client) async throws -> [PeerRelay] {
+    private static func relays(_ client: Client, within wait: Duration? = nil) async throws -> [PeerRelay] {
+        let timeout = max(min(wait ?? AdminCommand.maxWait, AdminCommand.maxWait), pollInterval)
         var (found, next): ([PeerRelay], UInt64?) = ([], nil)
         repeat {
             let query = AdministrationQuery(next: next)
             let answer = try await client.request(
-                AdministrationMethod.relays.rawValue, content: query.encode(), timeout: AdminCommand.maxWait)
+                AdministrationMethod.relays.rawValue, content: query.encode(), timeout: timeout)
             let content = answer.content ?? []
             let page = try AdministrationPage(parsing: content.rawBytes)
             found += try page.items.map { try PeerRelay(parsing: $0.rawBytes) }
@@ -78,8 +79,13 @@ enum ClusterCommand {
     }
 
     private static func drain(_ name: String, within wait: Duration, _ client: Client) async throws {
-        guard let relay = try await relays(client).first(where: { $0.name == name }) else {
+        let before = try await relays(client)
+        guard let relay = before.first(where: { $0.name == name }) else {
             throw CommandError(.failure, "no relay has the name \(name): see 'martlet cluster status'")
+        }
+        guard wait == .zero || relay.relay != before.first?.relay else {
+            throw CommandError(
+                .failure, "\(name) is the relay of --to, which cannot report its own end: give --to a different one")
         }
         let query = AdministrationQuery(name: name)
         try await unlessLost {
@@ -87,10 +93,13 @@ enum ClusterCommand {
                 AdministrationMethod.drain.rawValue, content: query.encode(), timeout: AdminCommand.maxWait)
         }
         let end = ContinuousClock.now + wait
+        // A relay that is silent without having said that it drains may be stopped, or the bus may be away.
+        var hasBegun = false
         while wait > .zero {
-            let listed = try await unlessLost { try await relays(client) } ?? [relay]
-            guard let found = listed.first(where: { $0.relay == relay.relay }), state(of: found, in: listed) != .away
-            else { return }
+            let listed = try await unlessLost { try await relays(client, within: end - .now) }
+            let found = listed?.first { $0.relay == relay.relay }
+            hasBegun = hasBegun || found?.isDraining == true
+            if let listed, hasBegun, found.map({ state(of: $0, in: listed) == .away }) ?? true { return }
             guard ContinuousClock.now < end else {
                 throw CommandError(.failure, "the relay \(name) has not ended within \(wait)")
             }
@@ -98,11 +107,12 @@ enum ClusterCommand {
         }
     }
 
-    /// The value of a request; nil if its link ended first, because the relay that drains has taken it.
+    /// The value of a request; nil if its link ended first, because the relay that drains has taken it, or if there is
+    /// no answer in time.
     private static func unlessLost<Value>(_ body: () async throws -> Value) async throws -> Value? {
-        do { return try await body() } catch let error as MartletError where error.code == .connectionLost {
-            return nil
-        }
+        do { return try await body() } catch let error as MartletError
+            where error.code == .connectionLost || error.code == .deadlineExceeded
+        { return nil }
     }
 
     // MARK: Lines

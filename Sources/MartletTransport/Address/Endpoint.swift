@@ -30,6 +30,15 @@ public struct Endpoint: Hashable, Sendable {
     /// Whether the host is this machine: `localhost` or a numeric loopback address.
     package var isLoopback: Bool { host == "localhost" || IPAddress(host)?.isLoopback == true }
 
+    /// Whether the host is this machine by one of the names and addresses that mean it (RFC 6761 §6.3). Not each of
+    /// them is known to be reached without a network, as those of `isLoopback` are.
+    package var isLocal: Bool {
+        let name = host.hasSuffix(".") ? host.dropLast() : host[...]
+        if isLoopback || name == "localhost" || name.hasSuffix(".localhost") { return true }
+        guard let address = IPAddress(host) else { return false }
+        return address.isUnspecified || address.unmapped.isLoopback
+    }
+
     /// The URL scheme.
     package var scheme: String {
         switch (security, webSocketPath) {

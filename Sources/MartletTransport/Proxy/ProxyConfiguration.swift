@@ -66,7 +66,7 @@ package struct ProxySelector: Sendable {
         }
     }
 
-    /// Reads the first variable that is set. An empty value names no proxy.
+    /// Reads the first variable that names a proxy. One that is empty or invalid counts as unset.
     private mutating func read(_ names: [String], _ variable: (String) -> String?) -> SelectedProxy? {
         for name in names {
             guard let value = variable(name), !value.isEmpty else { continue }
@@ -74,7 +74,6 @@ package struct ProxySelector: Sendable {
                 return SelectedProxy(try ProxyAddress(value), from: .variable(name))
             } catch {
                 faults.append(Fault(variable: name, error: error))
-                return nil
             }
         }
         return nil
@@ -82,7 +81,7 @@ package struct ProxySelector: Sendable {
 
     /// Returns the proxy for an endpoint; nil for a loopback address and an excluded host.
     package func proxy(for endpoint: Endpoint) -> SelectedProxy? {
-        guard !endpoint.isLoopback, !exclusions.contains(endpoint) else { return nil }
+        guard !endpoint.isLocal, !exclusions.contains(endpoint) else { return nil }
         return endpoint.security == .tls ? secure : plain
     }
 

@@ -45,7 +45,8 @@ struct HistoryLedger {
                 request.count = min(request.count, page.head)
                 // Times of several relays do not ascend, so a search by time finds any of the places.
                 let times = zip(log, log.dropFirst())
-                if case .acceptedFrom = request.query.position, times.contains(where: { $0.acceptedAt > $1.acceptedAt }) {
+                if case .acceptedFrom = request.query.position, times.contains(where: { $0.acceptedAt > $1.acceptedAt })
+                {
                     return (nil, true)
                 }
             }

@@ -229,13 +229,27 @@ import Testing
         }
     }
 
+    //
+    @Test func `a lost log while the store has an append → the next join waits for its answer, which no room takes`() {
+        var script = RoomScript("alice")
+        script.post("alice", 1, byteCount: 10)
+        _ = script.drain()
+        script.rooms.logLost(script.room)
+        #expect(script.drain().contains(.released("alice", RoomScript.credit(10))))
+        script.join("alice")
+        #expect(script.drain() == [.reset("alice", .serverBusy)])
+        script.rooms.answered(.append(script.room, upTo: 1, messageCount: 1, .success(1)), at: 0)
+        script.join("alice")
+        #expect(script.drain() == [.load(script.room.text)])
+    }
+
     //
     @Test func `a lost log → all members are reset, and the next join loads the room again`() {
         var script = RoomScript("alice", "bob", "carol")
         script.post("alice", 1, byteCount: 10)
         _ = script.drain()
         script.post("bob", 1, byteCount: 20)
-        script.rooms.logLost(script.room)
+        script.rooms.logLost(script.room, answered: .append)
         let effects = script.drain()
         for name in ["alice", "bob", "carol"] { #expect(effects.contains(.reset(name, .storeUnavailable))) }
         #expect(effects.contains(.released("alice", RoomScript.credit(10))))

@@ -114,7 +114,7 @@ import Testing
         script.post("alice", 1)
         _ = script.drain()
         script.operate("alice", .ban(.bob), correlation: 1)
-        script.rooms.logLost(.lobby)
+        script.rooms.logLost(.lobby, answered: .append)
         #expect(script.drain().contains(.reset("alice", .storeUnavailable)))
         #expect(script.rooms.count == 0)
         script.join("bob")

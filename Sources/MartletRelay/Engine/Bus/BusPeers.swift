@@ -158,6 +158,8 @@ package struct BusPeers: Sendable {
         guard head.relay != id else { return [] }
         if peers[head.relay] == nil {
             guard peers.count < Self.maxCount else { return refuse(nil, .tooManyRelays) }
+            // A datagram that is not valid takes no place.
+            do throws(BusError) { _ = try BusHead.messages(in: bytes) } catch { return refuse(nil, .invalid(error)) }
             peers[head.relay] = Peer(number: 0, heardAt: now, isAway: true)
         }
         guard var peer = peers[head.relay], head.number > peer.number else {

@@ -59,7 +59,7 @@ import Testing
         #expect(failed.contains(Self.note(.announce(Self.text), .storeUnavailable)))
         script.command(.publish(Self.text), 2)
         _ = script.drain()
-        script.rooms.logLost(.lobby)
+        script.rooms.logLost(.lobby, answered: .append)
         #expect(Self.result(2, script.drain()) == .failure(.storeUnavailable))
         script.command(.close, 3)
         _ = script.drain()
