@@ -81,7 +81,7 @@ enum TLVTarget {
         } catch {
             hold(error.code == .tooManyTLVs, "an unknown tag: \(error)")
         }
-        guard frame.body != nil else { return }
+        if case .unknown = frame { return }
         let critical = Tag(rawValue: 0xFABC)
         var refused = TLVWriter()
         refused.append(critical, bytes: [])
