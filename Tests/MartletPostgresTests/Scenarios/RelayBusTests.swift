@@ -57,9 +57,11 @@ struct RelayBusTests {
         return (first, second, server)
     }
 
-    /// Waits for an event of a room.
-    private func wait(_ room: Martlet.Room, _ isExpected: @Sendable (Martlet.Room.Event) -> Bool) async {
-        for await event in room.events where isExpected(event) { return }
+    /// Waits for an event. An iteration has the events from its start, so it starts before their cause.
+    private func wait(
+        for events: inout Martlet.Room.Events.AsyncIterator, _ isExpected: (Martlet.Room.Event) -> Bool
+    ) async {
+        while let event = await events.next() { if isExpected(event) { return } }
     }
 
     //
@@ -72,20 +74,15 @@ struct RelayBusTests {
             try await withClient(second.client("bob")) { bob in
                 let his = try await bob.open(room: "lobby")
                 while !hers.members.contains("bob") || !his.members.contains("alice") { await Task.yield() }
-                async let typed: Void = wait(hers) {
-                    if case .typing("bob", true) = $0 { true } else { false }
-                }
-                async let read: Void = wait(hers) {
-                    if case .read = $0 { true } else { false }
-                }
+                var events = hers.events.makeAsyncIterator()
                 his.setTyping(true)
-                _ = await typed
+                await wait(for: &events) { if case .typing("bob", true) = $0 { true } else { false } }
                 _ = try await hers.send("hello").accepted()
                 for try await message in his.messages {
                     his.markRead(upTo: message)
                     break
                 }
-                _ = await read
+                await wait(for: &events) { if case .read = $0 { true } else { false } }
                 let answering = Task {
                     for await request in his.requests {
                         try request.respond(text: "pong")
