@@ -78,15 +78,20 @@ enum ClusterCommand {
         return found
     }
 
+    /// The relay with a name. A relay that has just started hears the others within a second or two.
+    private static func find(_ name: String, _ client: Client) async throws -> PeerRelay {
+        let end = ContinuousClock.now + .milliseconds(maxSilence)
+        while true {
+            if let relay = try await relays(client).first(where: { $0.name == name }) { return relay }
+            guard ContinuousClock.now < end else {
+                throw CommandError(.failure, "no relay has the name \(name): see 'martlet cluster status'")
+            }
+            try await Task.sleep(for: pollInterval)
+        }
+    }
+
     private static func drain(_ name: String, within wait: Duration, _ client: Client) async throws {
-        let before = try await relays(client)
-        guard let relay = before.first(where: { $0.name == name }) else {
-            throw CommandError(.failure, "no relay has the name \(name): see 'martlet cluster status'")
-        }
-        guard wait == .zero || relay.relay != before.first?.relay else {
-            throw CommandError(
-                .failure, "\(name) is the relay of --to, which cannot report its own end: give --to a different one")
-        }
+        let relay = try await find(name, client)
         let query = AdministrationQuery(name: name)
         try await unlessLost {
             _ = try await client.request(
