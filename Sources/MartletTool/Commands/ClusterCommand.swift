@@ -29,7 +29,7 @@ enum ClusterCommand {
             drain RELAY ends the relay with this name as the signal TERM does: it accepts no connection, requests its \
             clients to connect again, each after a random part of a millisecond for each client, and ends after \
             --drain of serve. To replace all relays, drain one after another, and wait until each one is listed \
-            again: cluster drain --wait 60 NAME.
+            again: cluster drain --wait 60 NAME. A relay that is not heard for three seconds counts as ended.
             """,
             """
             The relay performs an action if --rooms of 'martlet serve' has a line such as "allow administer in \
@@ -37,7 +37,7 @@ enum ClusterCommand {
             """,
         ],
         exitCodes: [
-            ExitMeaning(.success, "the relays are listed, or the relay drains and, with --wait, has ended"),
+            ExitMeaning(.success, "the relays are listed, or the relay drains and, with --wait, is silent"),
             ExitMeaning(.failure, "no relay has the name, it has not ended within --wait, or the relay refused"),
             ExitMeaning(.inputOutput, "writing failed"),
         ] + ClientOptions.exitCodes
@@ -98,13 +98,11 @@ enum ClusterCommand {
                 AdministrationMethod.drain.rawValue, content: query.encode(), timeout: AdminCommand.maxWait)
         }
         let end = ContinuousClock.now + wait
-        // A relay that is silent without having said that it drains may be stopped, or the bus may be away.
-        var hasBegun = false
+        // A relay that is silent has ended, or is stopped, or the bus is away: others cannot tell these apart.
         while wait > .zero {
             let listed = try await unlessLost { try await relays(client, within: end - .now) }
             let found = listed?.first { $0.relay == relay.relay }
-            hasBegun = hasBegun || found?.isDraining == true
-            if let listed, hasBegun, found.map({ state(of: $0, in: listed) == .away }) ?? true { return }
+            if let listed, found.map({ state(of: $0, in: listed) == .away }) ?? true { return }
             guard ContinuousClock.now < end else {
                 throw CommandError(.failure, "the relay \(name) has not ended within \(wait)")
             }
