@@ -34,8 +34,8 @@ actor PostgresPool {
     private var known = KnownRooms()
     /// The connection to other relays, which learn of changes if the store is shared.
     private nonisolated let listener: PostgresListener
-    /// The rooms that are being folded and trimmed, and whether they need it again.
-    private var maintained: [RoomName: Bool] = [:]
+    /// The rooms that are being folded and trimmed, with the times for which they need it again.
+    private var maintained: [RoomName: [UInt64]] = [:]
     private var availability: PostgresAvailability
     private var opening: CheckedContinuation<PostgresError?, Never>?
     /// Whether the first connection has been prepared, so that tables are no longer created.
@@ -444,8 +444,8 @@ actor PostgresPool {
     /// Folds and trims a room.
     private func maintain(_ room: RoomName, at now: UInt64) {
         guard !isClosed else { return }
-        guard maintained[room] == nil else { return maintained[room] = true }
-        maintained[room] = false
+        guard maintained[room] == nil else { return maintained[room] = [max(now, maintained[room]?.last ?? 0)] }
+        maintained[room] = []
         let retention = configuration.retention
         submit { [weak self] connection in
             try await retention.maintain(room, at: now, connection)
@@ -456,9 +456,9 @@ actor PostgresPool {
     }
 
     private func maintained(_ room: RoomName, _ error: (any Error)?) {
-        let isNeededAgain = maintained.removeValue(forKey: room) == true
+        let next = maintained.removeValue(forKey: room)?.last
         if let error { onEvent(.retentionFailed(error)) }
-        if isNeededAgain { maintain(room, at: 0) }
+        if let next { maintain(room, at: next) }
     }
 
     /// Sets the clock of retention, and makes a pass unless another relay has made one within `interval` milliseconds.
