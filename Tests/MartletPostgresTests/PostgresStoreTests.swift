@@ -390,7 +390,7 @@ struct PostgresStoreTests {
         async throws
     {
         await (try await store()).close()
-        _ = try await sql("DROP TABLE retention, additions")
+        _ = try await sql("DROP TABLE retention, copy, additions")
         let opened = try await store()
         #expect(try await opened.load(.lobby).retention == RoomRetention())
         await opened.close()
