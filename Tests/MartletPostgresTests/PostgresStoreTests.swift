@@ -336,7 +336,8 @@ struct PostgresStoreTests {
         for room in [RoomName.lobby, .attic] {
             _ = try await store.load(room)
             for offset in 1...4 as ClosedRange<UInt64> {
-                _ = try await store.append(entries(offset...offset, at: day - 80_000_000 + offset * 16_000_000), to: room)
+                let time = day - 80_000_000 + offset * 16_000_000
+                _ = try await store.append(entries(offset...offset, at: time), to: room)
             }
         }
         // Hours lie between the ages, because the clock of ages continues while the test waits for the database.
