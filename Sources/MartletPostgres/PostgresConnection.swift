@@ -79,7 +79,7 @@ typealias PostgresWork<Value> = nonisolated(nonsending) @Sendable (PostgresConne
         let connection = PostgresConnection(
             to: uri, on: loop, deadlines, prepareSession: prepareSession, onReady: { continuation.yield(nil) },
             onFailure: { continuation.yield($0) })
-        // The first attempt begins when somebody waits.
+        // The first attempt begins with the first wait.
         let waiting = Task { await connection.ready() }
         for await failure in results {
             guard let failure else { return connection }
@@ -255,7 +255,12 @@ typealias PostgresWork<Value> = nonisolated(nonsending) @Sendable (PostgresConne
         do throws(PostgresError) {
             try await prepareSession(self)
         } catch {
-            if isCurrent(number) { fail(error) }
+            if isCurrent(number) {
+                fail(error)
+            } else if !isClosed, !error.isTransient {
+                // The refused statement has ended the connection, and calls would have reported it themselves.
+                onFailure(error)
+            }
             return
         }
         guard isCurrent(number) else { return }

@@ -401,6 +401,17 @@ struct PostgresStoreTests {
         #expect(try await sql("SELECT string_agg(number::text, ' ') FROM additions") == "1 9")
     }
 
+    @Test func `an added table that cannot be created → the start and the check fail with the error of the database`()
+        async throws
+    {
+        await (try await store()).close()
+        // The table copy, of the same addition, remains.
+        _ = try await sql("DROP TABLE retention, additions")
+        await #expect { try await store() } throws: { "\($0)".hasSuffix("relation \"copy\" already exists") }
+        _ = try await sql("REVOKE SELECT ON version FROM PUBLIC; ALTER TABLE version RENAME COLUMN number TO other")
+        await #expect { try await PostgresStore.check(uri) } throws: { ($0 as? PostgresError) != nil }
+    }
+
     @Test func `a schema in the URI → the tables are in it`() async throws {
         let store = try await PostgresStore(uri + "&options=-csearch_path%3Dchat")
         _ = try await store.load(.lobby)

@@ -44,7 +44,7 @@ struct RoomMembers: ~Copyable, Sendable {
     /// Whether progress of members at other relays waits for messages.
     @inline(__always)
     var hasWaitingProgress: Bool { allocatedRemote.isAllocated && remote.hasWaiting }
-    /// Whether the other relays of the bus were not told about changes.
+    /// Whether changes were not reported to the other relays of the bus.
     @inline(__always)
     var hasBusChanges: Bool { allocatedRemote.isAllocated && remote.hasChanges }
     /// Whether the other relays of the bus know that there are members.
@@ -215,7 +215,7 @@ struct RoomMembers: ~Copyable, Sendable {
     // MARK: Other relays
 
     /// The member that is named for changes of other relays, which is none of the room.
-    private static let nobody = MemberKey(link: LinkKey(slot: -1, generation: 0, loop: 0), session: .control)
+    private static let noMember = MemberKey(link: LinkKey(slot: -1, generation: 0, loop: 0), session: .control)
 
     /// Takes members of another relay.
     mutating func take(_ item: BusMembers, from relay: RelayID, number: UInt64) {
@@ -231,7 +231,7 @@ struct RoomMembers: ~Copyable, Sendable {
     private mutating func change(_ accounts: [AccountName], _ body: (inout RemoteMembers) -> Void) {
         let before = accounts.map { presence(of: $0) }
         body(&remote)
-        for (account, before) in zip(accounts, before) { notePresence(of: account, from: before, by: Self.nobody) }
+        for (account, before) in zip(accounts, before) { notePresence(of: account, from: before, by: Self.noMember) }
     }
 
     /// Takes the presence changes that are reported now.

@@ -495,7 +495,7 @@ struct Rooms: ~Copyable, Sendable {
     mutating func loaded(_ name: RoomName, _ snapshot: RoomSnapshot?, at now: UInt64 = 0) {
         guard let index = index(of: name) else { return }
         guard rooms[index].revision == nil else {
-            // The answer to a load of an earlier use of the room has no effect.
+            // A repeated answer has no effect.
             if rooms[index].replica.isLoading { rolesLoaded(index, snapshot, at: now) }
             return
         }
@@ -718,5 +718,6 @@ struct Rooms: ~Copyable, Sendable {
     /// Checks that no room has unfinished work.
     func check(_ check: inout QuiescenceCheck) {
         for index in rooms.slots where rooms.isLive(index) { check.add(rooms[index].quiescence()) }
+        check.equal("calls of removed rooms", removed.isEmpty, true)
     }
 }

@@ -69,7 +69,7 @@ package struct BusPeers: Sendable {
     private var commands: [Command] = []
     private var outgoing: [BusMessage] = []
     private var hasForeignFault = false
-    /// Whether reports may have been left out because nobody was heard. The next datagram leaves out a number.
+    /// Whether items were not sent because no relay was heard. The next datagram leaves out a number.
     private var hasGap = false
     /// Datagrams that were not taken: invalid, late, repeated or of a relay beyond the maximum.
     package private(set) var ignoredCount: UInt64 = 0
@@ -156,30 +156,29 @@ package struct BusPeers: Sendable {
         let head: BusHead
         do throws(BusError) { head = try BusHead(parsing: bytes) } catch { return refuse(nil, .invalid(error)) }
         guard head.relay != id else { return [] }
-        if peers[head.relay] == nil {
-            guard peers.count < Self.maxCount else { return refuse(nil, .tooManyRelays) }
-            // A datagram that is not valid takes no place.
-            do throws(BusError) { _ = try BusHead.messages(in: bytes) } catch { return refuse(nil, .invalid(error)) }
-            peers[head.relay] = Peer(number: 0, heardAt: now, isAway: true)
-        }
-        guard var peer = peers[head.relay], head.number > peer.number else {
+        let known = peers[head.relay]
+        guard known != nil || peers.count < Self.maxCount else { return refuse(nil, .tooManyRelays) }
+        var peer = known ?? Peer(number: 0, heardAt: now, isAway: true)
+        guard head.number > peer.number else {
             ignoredCount += 1
             return []
         }
-        var events: [Event] = []
+        var messages: [BusMessage] = []
+        var fault: BusError?
+        do throws(BusError) { messages = try BusHead.messages(in: bytes) } catch { fault = error }
+        // An invalid datagram takes no place.
+        if let fault, known == nil { return refuse(nil, .invalid(fault)) }
         hasGap = hasGap || peer.isAway
+        var events: [Event] = []
         if peer.isAway || head.number != peer.number + 1 { events.append(.incomplete(head.relay, before: head.number)) }
         (peer.number, peer.heardAt, peer.isAway) = (head.number, now, false)
         peers[head.relay] = peer
-        do throws(BusError) {
-            for message in try BusHead.messages(in: bytes) where message.to == nil || message.to == id {
-                take(message.item, head, into: &events)
-            }
-        } catch {
-            events.append(.incomplete(head.relay, before: head.number &+ 1))
-            return events + refuse(head.relay, .invalid(error))
+        for message in messages where message.to == nil || message.to == id {
+            take(message.item, head, into: &events)
         }
-        return events
+        guard let fault else { return events }
+        events.append(.incomplete(head.relay, before: head.number &+ 1))
+        return events + refuse(head.relay, .invalid(fault))
     }
 
     private mutating func refuse(_ relay: RelayID?, _ fault: BusFault) -> [Event] {

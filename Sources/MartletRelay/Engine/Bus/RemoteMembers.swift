@@ -27,7 +27,7 @@ struct RemoteMembers: ~Copyable, Neutral, Sendable {
     private var relays: [RelayID: Relay] = [:]
     /// The progress of accounts with offsets beyond this relay's copy of the log.
     private var waiting: [AccountName: BusMember] = [:]
-    /// The accounts that the other relays were not told about, with the devices that caused progress.
+    /// The accounts with changes that were not reported to the other relays, with the devices that caused progress.
     private var changed: [AccountName: DeviceID?] = [:]
     /// Whether the other relays know that this one has members.
     private(set) var isAnnounced = false
@@ -127,7 +127,7 @@ struct RemoteMembers: ~Copyable, Neutral, Sendable {
 
     // MARK: Reports
 
-    /// Whether other relays were not told about changes.
+    /// Whether changes were not reported to the other relays.
     var hasChanges: Bool { !changed.isEmpty }
 
     /// The presence or the progress of an account at this relay has changed.
@@ -156,6 +156,6 @@ struct RemoteMembers: ~Copyable, Neutral, Sendable {
 
     /// Checks that nothing waits.
     func check(_ check: inout QuiescenceCheck) {
-        check.empty("members that other relays were not told about", count: changed.count)
+        check.empty("members that were not reported to other relays", count: changed.count)
     }
 }
