@@ -3,6 +3,8 @@ import Synchronization
 
 /// A `Mutex` with annotations for the thread sanitizer. The sanitizer does not recognize the mutex of the standard
 /// library and would report false races.
+///
+/// A state that is a function has to be in a structure: each generic access would wrap the function once more.
 package struct Guarded<State>: ~Copyable, Sendable {
     private let mutex: Mutex<State>
 

@@ -80,6 +80,17 @@ struct RoutePlanTests {
         }
     }
 
+    // C-126, C-127
+    @Test func `a host that NO_PROXY exempts with one port → the route to the other port does not bypass SOCKS`() throws
+    {
+        let socks = ["ALL_PROXY": "socks5h://proxy.example", "NO_PROXY": "chat.example:7227"]
+        let direct = try Self.plan("martlets://chat.example", variables: socks)
+        #expect(direct.candidates.map(\.key) == [RouteMemory.Key(usesProxy: false, isWebSocket: false)])
+        let other = ["ALL_PROXY": "socks5h://proxy.example", "NO_PROXY": "chat.example:443"]
+        let proxied = try Self.plan("martlets://chat.example", variables: other)
+        #expect(proxied.candidates.map(\.key) == [RouteMemory.Key(usesProxy: true, isWebSocket: false)])
+    }
+
     // C-94, C-127
     @Test func `a refusal on a remembered direct route → the end of the race; others continue`() throws {
         let direct = RouteMemory.Key(usesProxy: false, isWebSocket: false)
@@ -89,6 +100,8 @@ struct RoutePlanTests {
         #expect(plan.endsRace(.refused, on: 0) && !plan.endsRace(.timedOut, on: 0) && !plan.endsRace(.refused, on: 1))
         plan.prefer(direct)
         #expect(!plan.endsRace(.refused, on: 0))
+        plan.prefer(RouteMemory.Key(usesProxy: false, isWebSocket: true), believesRefusals: true)
+        #expect(plan.candidates[0].isWebSocket && !plan.endsRace(.refused, on: 0))
         let deadline = Instant.zero + .seconds(9)
         let fresh = try Self.plan("martlets://chat.example", variables: Self.http)
         #expect(

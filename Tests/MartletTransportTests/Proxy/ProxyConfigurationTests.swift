@@ -38,10 +38,21 @@ struct ProxyConfigurationTests {
     }
 
     // C-126
+    @Test func `an invalid variable before a valid one → the proxy of the valid one, and the name of the other`() throws
+    {
+        let selector = Self.selector(["https_proxy": "ftp://p", "HTTPS_PROXY": "http://q", "ALL_PROXY": "x:y:z"])
+        #expect(try selector.proxy(for: Self.endpoint("chat.example"))?.source == .variable("HTTPS_PROXY"))
+        #expect(selector.faults.map(\.variable) == ["ALL_PROXY", "https_proxy"])
+    }
+
+    // C-126
     @Test func `a loopback address → no proxy, also with one of the configuration`() throws {
         let proxy = try ProxyAddress("http://proxy.example")
         let selector = ProxySelector(.proxy(proxy)) { _ in nil }
-        for text in ["martlets://localhost", "martlets://127.0.0.7", "martlets://[::1]"] {
+        for text in [
+            "martlets://localhost", "martlets://127.0.0.7", "martlets://[::1]", "martlets://localhost.",
+            "martlets://chat.localhost", "martlets://[::ffff:127.0.0.1]", "martlets://0.0.0.0", "martlets://[::]",
+        ] {
             #expect(try selector.proxy(for: Self.endpoint(text)) == nil)
         }
         #expect(try selector.proxy(for: Self.endpoint("chat.example"))?.isExclusive == true)
