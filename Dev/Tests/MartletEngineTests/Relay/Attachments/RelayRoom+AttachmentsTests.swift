@@ -176,6 +176,22 @@ import Testing
             ])
     }
 
+    // R-7, S-38
+    @Test func `a log that is lost while requests wait for the store → their credit is released`() throws {
+        var script = try makeScript()
+        script.join("bob", kind: .attachment)
+        _ = script.drain()
+        let begin = AttachmentRequest.begin(digest, byteCount: 4, mediaType: nil)
+        script.with("bob") { $0.receive(.attachment($1, correlation: 1, begin, creditByteCount: 60)) }
+        script.with("bob") {
+            $0.receive(.attachment($1, correlation: 2, .write(self.digest, position: 0, [1]), creditByteCount: 70))
+        }
+        _ = script.drain()
+        script.rooms.logLost(.lobby)
+        let effects = script.drain()
+        #expect(effects.contains(.released("bob", 60)) && effects.contains(.released("bob", 70)))
+    }
+
     //
     @Test func `an attachment that another account completes → a begin for an earlier upload has the length`() throws {
         var script = try makeScript()
