@@ -306,6 +306,18 @@ import Testing
     }
 
     //
+    @Test func `the last member leaves while missed messages are read → the room stays until the answer`() {
+        var script = RoomScript("alice")
+        changed(&script, end: 1)
+        script.with("alice") { $0.receive(.leave($1)) }
+        #expect(script.drain().contains(.read("?", from: 1)))
+        #expect(script.rooms.count == 1)
+        missed(&script, [entry(1, "bob", 1)])
+        _ = script.drain()
+        #expect(script.rooms.count == 0)
+    }
+
+    //
     @Test(arguments: [nil, 7]) func `a failed read, and a gap → the room is loaded again`(offset: UInt64?) {
         var script = RoomScript("alice")
         changed(&script, end: 9)
