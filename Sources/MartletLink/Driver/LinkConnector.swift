@@ -83,9 +83,7 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
         }
 
         /// Whether all addresses of the server are loopback addresses.
-        package var isOnThisMachine: Bool {
-            endpoints.allSatisfy { $0.host == "localhost" || IPAddress($0.host)?.isLoopback == true }
-        }
+        package var isOnThisMachine: Bool { endpoints.allSatisfy(\.isLoopback) }
     }
 
     /// An attempt in progress.

@@ -94,6 +94,10 @@ extension DoctorExplanation {
             self.init(
                 .usage, "invalidHost", "\"\(host)\" is neither a host name nor an address",
                 "write an international name in its xn-- form")
+        case .numericHost(let host):
+            self.init(
+                .usage, "numericHost", "\"\(host)\" ends in a number, but is no address",
+                "write an IPv4 address as four decimal numbers, as in 127.0.0.1")
         case .hostTooLong(let limit):
             self.init(
                 .usage, "hostTooLong", "the host name has more than \(limit) bytes", "correct the host name")

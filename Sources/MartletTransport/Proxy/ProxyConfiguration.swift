@@ -134,7 +134,8 @@ package struct ProxyExclusions: Sendable {
             guard entry.port == nil || entry.port == endpoint.port else { return false }
             switch entry.host {
             case .all: return true
-            case .network(let network): return address.map(network.contains) ?? false
+            case .network(let network):
+                return address.map { network.contains($0) || network.contains($0.unmapped) } ?? false
             case .name(let name): return address == nil && (host == name || host.hasSuffix("." + name))
             }
         }

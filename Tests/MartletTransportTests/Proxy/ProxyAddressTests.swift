@@ -34,7 +34,7 @@ struct ProxyAddressTests {
         ("", ProxyAddressError.empty), ("http://", .empty), ("http://u:p@", .empty),
         ("https://proxy.example", .unsupportedScheme), ("socks4://proxy.example", .unsupportedScheme),
         ("http://proxy.example:0", .invalidHost), ("http://proxy.example:99999", .invalidHost),
-        ("http://pro xy", .invalidHost), ("http://proxy.example/path", .invalidHost), ("::1", .invalidHost),
+        ("http://pro xy", .invalidHost), ("http://127.1:80", .invalidHost), ("http://proxy.example/path", .invalidHost), ("::1", .invalidHost),
         ("http://u%zz:p@proxy.example", .invalidCredentials), ("http://u%0a:p@proxy.example", .invalidCredentials),
         ("http://u%3ax:p@proxy.example", .invalidCredentials), ("http://:p@proxy.example", .invalidCredentials),
         ("http://u%:p@proxy.example", .invalidCredentials),

@@ -75,7 +75,7 @@ struct ProxyConfigurationTests {
         ("chat.example:7227", "martlets://chat.example", true), ("chat.example:443", "martlets://chat.example", false),
         ("chat.example:443", "wss://chat.example", true), ("192.0.2.1", "martlets://192.0.2.1", true),
         ("192.0.2.0/24", "martlets://192.0.2.9", true), ("192.0.2.0/24", "martlets://192.0.3.9", false),
-        ("192.0.2.0/24", "chat.example", false), ("2.1", "martlets://192.0.2.1", false),
+        ("192.0.2.0/24", "martlets://[::ffff:192.0.2.9]", true), ("192.0.2.0/24", "chat.example", false), ("2.1", "martlets://192.0.2.1", false),
         ("[2001:db8::1]", "martlets://[2001:db8::1]", true), ("2001:db8::/32", "martlets://[2001:db8:1::7]", true),
         ("[2001:db8::1]:7227", "martlets://[2001:db8::1]", true),
         ("[2001:db8::1]:1", "martlets://[2001:db8::1]", false), ("chat.example:x", "chat.example", false),
