@@ -154,18 +154,24 @@ extension DoctorExplanation {
     }
 
     private static let adviceOfProxy =
-        "check the address of the proxy with its user name and password, in --proxy or in HTTPS_PROXY or ALL_PROXY"
+        "check the address of the proxy with its user name and password, in --proxy or in HTTPS_PROXY or ALL_PROXY, and "
+        + "that it offers Basic or Digest"
 
     /// Explains the failures of all routes.
     init(_ failures: RouteFailures) {
+        if let portal = failures.captivePortal {
+            self.init(portal)
+            return
+        }
         let failure = failures.failure
-        let advice =
-            switch failure {
-            case .captivePortal: "open a page in a browser on this machine"
-            case .proxyFailure: Self.adviceOfProxy
-            default: "check the network of this machine"
-            }
+        let advice = failure == .proxyFailure ? Self.adviceOfProxy : "check the network of this machine"
         self.init(.unavailable, failure.key, failures.detail, advice)
+    }
+
+    /// Explains a captive portal, in the words of a client's status.
+    init(_ portal: CaptivePortal) {
+        let key = ConnectionFailure.captivePortal.key
+        self.init(.unavailable, key, "\(portal)", "open a page in a browser on this machine")
     }
 
     /// Explains a refused TLS handshake.

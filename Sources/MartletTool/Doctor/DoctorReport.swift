@@ -200,7 +200,11 @@ struct DoctorReport: Equatable, Sendable {
         switch result {
         case .success(let value): security = value
         case .failure(let failure):
-            return [fail(endpoint.security == .tls ? .tls : .connect, failure.explanationWhenConnected)]
+            let isPlain = endpoint.security == .plain
+            if case .transport(let error) = failure, let portal = CaptivePortal(error, isPlain: isPlain) {
+                return [fail(.route, DoctorExplanation(portal))]
+            }
+            return [fail(isPlain ? .connect : .tls, failure.explanationWhenConnected)]
         }
         step = .greet
         guard let security else { return [] }

@@ -67,6 +67,17 @@ import Testing
         #expect(silent.routed(nil, try Self.plan()).first?.mark == .fail && silent.step == .end(.unavailable))
     }
 
+    // C-130
+    @Test func `a redirect of a WebSocket without TLS → a captive portal, in the words of a client's status`() {
+        var plain = report("ws://127.0.0.1").report
+        let error = DoctorFailure.transport(.webSocket(.refused(status: 302)))
+        let line = plain.secured(.failure(error), after: .zero, wallClock: 0).first
+        #expect(line?.mark == .fail && line?.json["error"] == .string("captivePortal"))
+        #expect(line?.found == "\(CaptivePortal(.proxy(.redirected(status: 302, host: nil)), isPlain: true)!)")
+        var secure = report("wss://127.0.0.1").report
+        #expect(secure.secured(.failure(error), after: .zero, wallClock: 0).first?.json["error"] == .string("webSocket"))
+    }
+
     // C-126
     @Test func `an invalid variable → a failure with its name and without its value`() {
         var report = report("chat.example.com").report
