@@ -280,6 +280,13 @@ def own(place):
         client = Client(folder, **{variable: prefix + proxy.address})
         seconds = client.send(place, f"hello through {name}")
         times.append((seconds, name))
+    def findings(self, place, *options, to=f"martlets://{HOST}"):
+        """The lines of `martlet doctor`, and its exit code."""
+        done = place.command(
+            "doctor", to, "--trust", self.folder / "ca.pem", "--account", "ada", "--json", "--timeout", "3", *options,
+            env=self.environment)
+        return [json.loads(line) for line in done.stdout.splitlines()], done.returncode
+
         place.check(seconds <= ONLINE, f"online within {ONLINE:.0f} s behind {name}", f"{seconds:.2f} s")
         lines, status = client.doctor(place)
         route = lines.get("route", {})
@@ -393,6 +400,11 @@ def debian(place):
 def behind(place, name, hosts, folder):
     """Sends a message through a program. Returns the seconds until the relay has accepted it."""
     settings, command, address = PROGRAMS[name]
+    lines, status = Client(folder, HTTPS_PROXY="https://u:secret@127.0.0.1:1").findings(
+        place, to=f"martlets://localhost:{relay.port}")
+    marks = [line["mark"] for line in lines if line["check"] == "route"]
+    place.check(
+        status == 0 and marks == ["warn"], "an invalid variable that is not used is named", f"{status}, {lines}")
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     own = place.folder / name

@@ -133,8 +133,8 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
         proxies = loop.host == nil ? ProxySelector(configuration.proxies) : ProxySelector()
     }
 
-    /// The variables of the environment that name no proxy because they are invalid.
-    package var proxyFaults: [ProxySelector.Fault] { proxies.faults }
+    /// The variables of the environment that would choose a proxy, and are ignored because they are invalid.
+    package var proxyFaults: Set<ProxySelector.Fault> { Set(configuration.endpoints.flatMap(proxies.faults)) }
 
     /// The route of the connection that was established last; nil while there is none.
     package var route: ConnectionRoute? { routes.max { $0.key.rawValue < $1.key.rawValue }?.value.route }
@@ -201,7 +201,12 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
             RedirectTarget($0, from: configuration.endpoints, allowsPlaintext: configuration.allowsPlaintext)
         }) {
         case nil: endpoints = configuration.endpoints
-        case .endpoint(let endpoint): endpoints = [endpoint]
+        case .endpoint(let endpoint):
+            // A connection without the proxy may be what the user has to prevent (C-126).
+            if let fault = Set(proxies.faults(for: endpoint)).subtracting(proxyFaults).first {
+                return connectFailed(id, .proxyFailure, "the server redirects to \(endpoint): \(fault)")
+            }
+            endpoints = [endpoint]
         case .refused(let failure, let detail): return connectFailed(id, failure, detail)
         }
         start(id, to: endpoints)

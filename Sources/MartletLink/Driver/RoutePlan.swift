@@ -47,7 +47,9 @@ package struct RoutePlan: Sendable {
         candidates.append(Candidate(endpoints: endpoints, proxy: proxy, isWebSocket: false))
         guard usesWebSocket else { return }
         // The exclusions of proxies may name a port, so each route is judged by its own.
-        func permits(_ other: Endpoint) -> Bool {
+        func permits(_ other: Endpoint, _ endpoint: Endpoint) -> Bool {
+            let known = proxies.faults(for: endpoint)
+            guard proxies.faults(for: other).allSatisfy(known.contains) else { return false }
             let selected = proxies.proxy(for: other)
             return proxy == nil ? selected?.isExclusive != true : selected != nil
         }
@@ -59,7 +61,7 @@ package struct RoutePlan: Sendable {
             guard
                 let other = try? Endpoint(
                     host: endpoint.host, port: Self.webSocketPort, webSocketPath: Endpoint.defaultWebSocketPath),
-                !others.contains(other), permits(other)
+                !others.contains(other), permits(other, endpoint)
             else { continue }
             others.append(other)
         }

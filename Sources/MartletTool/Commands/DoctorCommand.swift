@@ -87,7 +87,11 @@ enum DoctorCommand {
             address, secret: signIn.secret, allowsPlaintext: TLSArguments.allowsPlaintext(arguments))
         let tls = try report.endpoint?.security == .tls ? tlsClient(arguments) : nil
         try show(line)
-        if let fault = proxies.faults.first {
+        let faults = report.endpoint.map(proxies.faults) ?? []
+        for fault in ProxySelector(.automatic).faults where !faults.contains(fault) {
+            try show(DoctorReport.unusedProxy(fault))
+        }
+        if let fault = faults.first {
             try show(report.refuse(fault))
             return .usage
         }

@@ -111,7 +111,14 @@ struct DoctorReport: Equatable, Sendable {
         if case .resolve = step { step = .route }
     }
 
-    /// A variable of the environment is no address of a proxy.
+    /// A variable of the environment is no address of a proxy, and is not used for this relay.
+    static func unusedProxy(_ fault: ProxySelector.Fault) -> DoctorLine {
+        DoctorLine(
+            check: .route, mark: .warn, found: "\(fault); it is not used for this address",
+            advice: "correct or unset the variable")
+    }
+
+    /// The variable of the environment that would choose the proxy is no address of one.
     mutating func refuse(_ fault: ProxySelector.Fault) -> DoctorLine {
         let explanation = DoctorExplanation(
             .usage, "invalidProxy", "\(fault)", "correct or unset the variable, or give --proxy")

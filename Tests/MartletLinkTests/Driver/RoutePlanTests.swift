@@ -91,6 +91,14 @@ struct RoutePlanTests {
         #expect(proxied.candidates.map(\.key) == [RouteMemory.Key(usesProxy: true, isWebSocket: false)])
     }
 
+    // C-126
+    @Test func `an invalid variable that NO_PROXY overrules for one port → no WebSocket on the other port`() throws {
+        let variables = ["HTTPS_PROXY": "x:y:z", "NO_PROXY": "chat.example:7227"]
+        #expect(try Self.plan("martlets://chat.example", variables: variables).candidates.count == 1)
+        // It counts as unset.
+        #expect(try Self.plan("martlets://chat.example", variables: ["HTTPS_PROXY": "x:y:z"]).candidates.count == 2)
+    }
+
     // C-94, C-127
     @Test func `a refusal on a remembered direct route → the end of the race; others continue`() throws {
         let direct = RouteMemory.Key(usesProxy: false, isWebSocket: false)

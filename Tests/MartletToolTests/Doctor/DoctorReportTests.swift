@@ -85,6 +85,9 @@ import Testing
         let line = faults.first.map { report.refuse($0) }
         #expect(line?.found == "ALL_PROXY: the scheme of the proxy is none of http, socks5 and socks5h")
         #expect(report.step == .end(.usage))
+        let unused = faults.first.map { DoctorReport.unusedProxy($0) }
+        #expect(unused?.mark == .warn && unused?.found.hasPrefix("ALL_PROXY: ") == true)
+        #expect(unused?.found.contains("secret") == false)
     }
 
     // MARK: Address and name

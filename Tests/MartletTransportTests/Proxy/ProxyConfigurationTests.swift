@@ -46,6 +46,27 @@ struct ProxyConfigurationTests {
     }
 
     // C-126
+    @Test(arguments: [
+        (["HTTPS_PROXY": "x:y:z"], "chat.example", ["HTTPS_PROXY"]),
+        (["HTTPS_PROXY": "x:y:z"], "martlet://chat.example", []),
+        (["HTTPS_PROXY": "x:y:z"], "localhost", []), (["ALL_PROXY": "x:y:z"], "martlet://127.0.0.1", []),
+        (["HTTPS_PROXY": "x:y:z", "NO_PROXY": "example"], "chat.example", []),
+        (["HTTPS_PROXY": "x:y:z", "NO_PROXY": "example:7227"], "chat.example", []),
+        (["HTTPS_PROXY": "x:y:z", "NO_PROXY": "example:7227"], "wss://chat.example", ["HTTPS_PROXY"]),
+        (["HTTPS_PROXY": "http://p", "ALL_PROXY": "x:y:z"], "chat.example", []),
+        (["HTTPS_PROXY": "http://p", "ALL_PROXY": "x:y:z"], "martlet://chat.example", ["ALL_PROXY"]),
+        (["HTTPS_PROXY": "x:y:z", "ALL_PROXY": "http://p"], "chat.example", ["HTTPS_PROXY"]),
+        (["HTTPS_PROXY": "x:y:z", "ALL_PROXY": "x:y:z"], "chat.example", ["HTTPS_PROXY", "ALL_PROXY"]),
+    ])
+    func `invalid variables → those that would choose the proxy for the address`(
+        variables: [String: String], address: String, names: [String]
+    ) throws {
+        let selector = Self.selector(variables)
+        #expect(selector.faults(for: try Self.endpoint(address)).map(\.variable) == names)
+        #expect(ProxySelector(.none) { variables[$0] }.faults.isEmpty)
+    }
+
+    // C-126
     @Test func `a loopback address → no proxy, also with one of the configuration`() throws {
         let proxy = try ProxyAddress("http://proxy.example")
         let selector = ProxySelector(.proxy(proxy)) { _ in nil }
