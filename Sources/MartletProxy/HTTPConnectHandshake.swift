@@ -15,7 +15,7 @@ struct HTTPConnectHandshake: Sendable {
     static let maxContentByteCount = 64 << 10
     /// The maximum number of answers to challenges: one, and one after a nonce that was too old.
     static let maxAnswerCount = 2  // bound
-    /// The maximum number of bytes of a reason in an error.
+    /// The maximum number of bytes of a reason, or of the names of schemes, in an error.
     static let maxReasonByteCount = 64
 
     private let target: String

@@ -24,6 +24,9 @@ package protocol LinkConnectorOwner: AnyObject {
     /// Whether a connection is established and the server has not sent welcome.
     func isAwaitingWelcome(on id: ConnectionID) -> Bool
 
+    /// Whether the server has answered on the latest connection: by welcome, a refusal or a message of an exchange.
+    func hasAnswer(on id: ConnectionID) -> Bool
+
     /// Reports an event to the engine.
     func handle(_ input: LinkInput)
 
@@ -119,8 +122,8 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
     private var memory = RouteMemory()
     /// The network of the path; zero while it is unknown.
     private var network = NetworkID(rawValue: 0)
-    /// The route of each connection that is up.
-    private var routes: [ConnectionID: (key: RouteMemory.Key, route: ConnectionRoute)] = [:]
+    /// The route of each connection that is up, and whether errors name it.
+    private var routes: [ConnectionID: (key: RouteMemory.Key, route: ConnectionRoute, isNamed: Bool)] = [:]
     /// The trusted certificates and the sessions of TLS; created with the first endpoint that uses TLS.
     private var tls: TLSClient?
     /// The last error, and the connection or attempt to which it belongs; nil while the client is online.
@@ -232,6 +235,7 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
             plan.keep(route)
         } else {
             plan.prefer(memory.route(on: network), believesRefusals: memory.believesRefusals(on: network))
+            plan.postpone(memory.suspects(on: network))
         }
         var options = RouteAttempt.Options()
         options.timeout = configuration.deadlines.connecting
@@ -341,8 +345,8 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
         switch result {
         case .success(let (index, transport)):
             let key = plan.candidates[index].key
-            if plan.candidates.count > 1 { memory.remember(key, on: network) }
-            routes[id] = (key, plan.route(index))
+            memory.opened(id, on: key, of: plan.candidates.map(\.key), network: network)
+            routes[id] = (key, plan.route(index), plan.hasChoice)
             transports[id] = transport
             transport.replaceHandler(ConnectionHandler(id, self))
             connected(id, transport)
@@ -383,6 +387,7 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
         guard let owner else { return }
         let awaitsWelcome = owner.isAwaitingWelcome(on: id)
         owner.receive(bytes, on: id)
+        if awaitsWelcome, owner.hasAnswer(on: id) { memory.answered(id) }
         if awaitsWelcome, owner.status.failedConnection == id { noteRefusal(of: id) }
         owner.settle()
     }
@@ -404,7 +409,7 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
     /// Handles the last event of a connection.
     fileprivate func forget(_ id: ConnectionID, _ reason: CloseReason) {
         guard transports[id] != nil else { return }
-        if case .error(let error) = reason { note("\(error)", of: id) }
+        if case .error(let error) = reason { noteEnd("\(error)", of: id) }
         let isTLSFailure = if case .error(.tls) = reason { true } else { false }
         if isTLSFailure { handle(.connectFailed(id, .tlsFailure)) }
         let byPeer = reason == .endOfStream || reason == .reset
@@ -412,6 +417,7 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
         handle(.closed(id, byPeer: byPeer, isTLSFailure: isTLSFailure))
         transports[id] = nil
         routes[id] = nil
+        memory.ended(id)
         established.remove(id)
         cancelCredential(for: id)
         owner?.settle()
@@ -432,26 +438,43 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
             id != earlier.failedConnection
         else { return }
         let deadlines = configuration.deadlines
-        if established.contains(id) {
-            let missing = credentialTasks[id] == nil ? "no answer to the hello" : "no credential"
-            note("\(missing) within \(deadlines.handshake)", of: id)
+        if credentialTasks[id] != nil, established.contains(id) {
+            note("no credential within \(deadlines.handshake)", of: id)
+        } else if established.contains(id) {
+            routeFailed(id, "no answer to the hello within \(deadlines.handshake)")
         } else {
             note("\(attempt?.race.missing ?? "no connection") within \(deadlines.connecting)", of: id)
         }
     }
 
-    /// Records that the peer ends a connection before welcome.
-    private func noteEndByPeer(of id: ConnectionID) {
-        guard owner?.isAwaitingWelcome(on: id) == true else { return }
-        if credentialTasks[id] != nil { return note(Self.lateCredential, of: id) }
-        note("the peer ended the connection before its first frame\(adviceOfTLS(id))", of: id)
+    /// Records that no relay has answered on the route of a connection, which its error names (C-127).
+    private func routeFailed(_ id: ConnectionID, _ text: String) {
+        memory.failed(id)
+        let route = routes[id].flatMap { $0.isNamed ? "\($0.route.name): " : nil }
+        note("\(route ?? "")\(text)", of: id)
     }
 
-    /// Records the cause of a failure by bytes that were received before welcome, if it is known.
+    /// Records the error that ends a connection.
+    private func noteEnd(_ text: String, of id: ConnectionID) {
+        if owner?.isAwaitingWelcome(on: id) == true { routeFailed(id, text) } else { note(text, of: id) }
+    }
+
+    /// Records that the peer ends a connection before welcome.
+    private func noteEndByPeer(of id: ConnectionID) {
+        guard let owner, owner.isAwaitingWelcome(on: id) else { return }
+        if credentialTasks[id] != nil { return routeFailed(id, Self.lateCredential) }
+        let isAnswered = owner.hasAnswer(on: id)
+        let text = isAnswered ? "welcome" : "its first frame\(adviceOfTLS(id))"
+        routeFailed(id, "the peer ended the connection before \(text)")
+    }
+
+    /// Records the cause of a failure by bytes that were received before welcome. An answer has a code.
     private func noteRefusal(of id: ConnectionID) {
-        if credentialTasks[id] != nil { return note(Self.lateCredential, of: id) }
-        guard owner?.status.lastCode == .badMagic else { return }
-        note("the peer sends no frames\(adviceOfTLS(id))", of: id)
+        guard let owner, !owner.hasAnswer(on: id) else {
+            return credentialTasks[id] == nil ? () : note(Self.lateCredential, of: id)
+        }
+        let isForeign = owner.status.lastCode == .badMagic
+        routeFailed(id, "the peer sends \(isForeign ? "no" : "invalid") frames\(isForeign ? adviceOfTLS(id) : "")")
     }
 
     private func adviceOfTLS(_ id: ConnectionID) -> String {

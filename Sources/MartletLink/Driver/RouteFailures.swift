@@ -62,15 +62,8 @@ package struct RouteFailures: Error {
         return entries.map { entry in
             let text = text(of: entry)
             return plan.candidates.count > 1 || plan.candidates[entry.index].proxy != nil
-                ? "\(name(of: entry.index)): \(text)" : text
+                ? "\(plan.route(entry.index).name): \(text)" : text
         }.joined(separator: "; ")
-    }
-
-    /// The name of a route for people.
-    package func name(of index: Int) -> String {
-        let route = plan.route(index)
-        let proxy = route.proxy.map { "proxy \($0)" }
-        return route.isWebSocket ? "WebSocket on port 443\(proxy.map { " through \($0)" } ?? "")" : proxy ?? "direct"
     }
 
     /// The error of a connection to a proxy without the proxy's own address, which is no server's.

@@ -29,6 +29,14 @@ enum DoctorFailure: Error, Equatable, Sendable {
         }
     }
 
+    /// Whether the hello has no answer of a relay.
+    var isSilence: Bool {
+        switch self {
+        case .transport(.tls), .refused, .invalidPassword, .serverUnverified: false
+        case .transport, .ended, .malformed, .unexpected: true
+        }
+    }
+
     /// The failure of a step after the connection was opened. A timeout of such a step is a fault of the service, and
     /// not of the path.
     var explanationWhenConnected: DoctorExplanation {

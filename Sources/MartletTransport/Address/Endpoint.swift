@@ -182,7 +182,9 @@ private func isHostNameByte(_ byte: UInt8) -> Bool {
 /// Whether the last label of a host consists of decimal digits, or of 0x and hexadecimal ones. No name ends in one
 /// (RFC 3696 §2), but the system reads such a host as an address.
 private func endsInNumber(_ host: String.UTF8View) -> Bool {
-    guard var label = host.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: true).last else { return false }
+    guard var label = host.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: true).last else {
+        return false
+    }
     let isHexadecimal = label.starts(with: "0x".utf8) || label.starts(with: "0X".utf8)
     if isHexadecimal { label = label.dropFirst(2) }
     return label.allSatisfy { byte in

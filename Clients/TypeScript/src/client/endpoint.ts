@@ -18,7 +18,7 @@ export function parseEndpoint(text: string, isSecure = true): Endpoint | undefin
     const match = /^(?:(martlets?|wss?):\/\/)?(\[[0-9a-fA-F:.%]+\]|[^:/[\]\s]+)(?::(\d{1,5}))?(\/\S*)?$/.exec(text)
     if (match === null) return undefined
     const [, scheme = isSecure ? 'martlets' : 'martlet', host, port, path] = match
-    if (!isHost(host)) return undefined
+    if (host === undefined || !isHost(host)) return undefined
     if (port !== undefined && (Number(port) < 1 || Number(port) > 65_535)) return undefined
     const secure = scheme === 'martlets' || scheme === 'wss'
     if (scheme.startsWith('ws')) {
