@@ -1,4 +1,4 @@
-/// What is known about the routes on the latest networks (C-127).
+/// What is known about the routes on the latest networks (C-127, Specs/hostile.md row 116).
 ///
 /// | state of a route on a network | owns | ends |
 /// |---|---|---|
