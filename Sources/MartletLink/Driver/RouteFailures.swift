@@ -84,8 +84,8 @@ package struct CaptivePortal: Hashable, Sendable, CustomStringConvertible {
 
     init(host: String?) { self.host = host }
 
-    /// The captive portal that the error of one route shows: a redirect of HTTP in place of the answer of a proxy, or to
-    /// the request for a WebSocket without TLS; nil for others.
+    /// The captive portal that the error of one route shows: a redirect of HTTP in place of the answer of a proxy, or
+    /// to the request for a WebSocket without TLS; nil for others.
     package init?(_ error: TransportError, isPlain: Bool) {
         switch error {
         case .proxy(.redirected(_, let host)): self.host = host

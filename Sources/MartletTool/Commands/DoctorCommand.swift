@@ -32,8 +32,8 @@ enum DoctorCommand {
             each of them; tls and certificate; welcome, the answer to the account, with the features and limits in \
             effect; ping, five round trips; clock, the difference between the clocks of the relay and of this \
             machine; resumption of the TLS session by a second connection. The checks publish nothing and enter no \
-            room. If no relay answers on a route, the checks begin again with the other routes. All checks together take \
-            at most twelve times --timeout, and seven times for each further route.
+            room. If no relay answers on a route, the checks begin again with the other routes. All checks together \
+            take at most twelve times --timeout, and seven times for each further route.
             """,
             """
             If ADDRESS is the URI of a database, postgres://USER@HOST/NAME, the only check is database: whether it is \

@@ -162,8 +162,8 @@ extension DoctorExplanation {
     }
 
     private static let adviceOfProxy =
-        "check the address of the proxy with its user name and password, in --proxy or in HTTPS_PROXY or ALL_PROXY, and "
-        + "that it offers Basic or Digest"
+        "check the address of the proxy with its user name and password, in --proxy or in HTTPS_PROXY or ALL_PROXY, "
+        + "and that it offers Basic or Digest"
 
     /// Explains the failures of all routes.
     init(_ failures: RouteFailures) {
