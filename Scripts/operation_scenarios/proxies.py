@@ -6,10 +6,10 @@ import hashlib
 import json
 import os
 import re
-import re
 import secrets
 import shutil
 import socket
+import ssl
 import struct
 import subprocess
 import threading
@@ -22,6 +22,8 @@ HOST = "chat.example"
 BUFFER = 1 << 16
 # The bound on the time until a client is online behind a proxy that blocks all ports but 443.
 ONLINE = 3.0
+# The time for welcome (C-60).
+WELCOME = 10.0
 
 
 class Refused(Exception):
@@ -221,6 +223,50 @@ def carry(stream, upstream):
     back.join()
 
 
+class Impostor:
+    """A server with the certificate of the relay that completes TLS, then ends the connection or stalls."""
+
+    def __init__(self, folder, ends):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(folder / "server.pem", folder / "server.key")
+        context.set_alpn_protocols(["martlet/1"])
+        self.context, self.ends, self.held = context, ends, []
+        self.server = socket.create_server(("127.0.0.1", 0))
+        self.port = self.server.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                stream, _ = self.server.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=[stream], daemon=True).start()
+
+    def serve(self, stream):
+        try:
+            secure = self.context.wrap_socket(stream, server_side=True)
+            if self.ends:
+                secure.recv(1)
+                secure.close()
+            else:
+                self.held.append(secure)
+        except OSError:
+            pass
+
+
+class Detour(ConnectProxy):
+    """A proxy behind which port 7227 leads to an impostor, and port 443 to the relay."""
+
+    def __init__(self, port, impostor):
+        super().__init__(port)
+        self.impostor = impostor
+
+    def connect(self, host, port):
+        self.requests.append(f"{host}:{port}")
+        return socket.create_connection(("127.0.0.1", self.impostor if port == 7227 else self.port))
+
+
 class Client:
     """The options and the environment of a client behind a proxy."""
 
@@ -234,19 +280,23 @@ class Client:
         return ["--to", f"martlets://{HOST}", "--room", room, "--account", account, "--max-wait", "0.2",
                 "--trust", self.folder / "ca.pem", *options]
 
+    def findings(self, place, *options, to=f"martlets://{HOST}"):
+        """The lines of `martlet doctor`, and its exit code."""
+        done = place.command(
+            "doctor", to, "--trust", self.folder / "ca.pem", "--account", "ada", "--json", "--timeout", "3", *options,
+            env=self.environment)
+        return [json.loads(line) for line in done.stdout.splitlines()], done.returncode
+
     def doctor(self, place, *options):
         """The lines of `martlet doctor`, by their checks, and its exit code."""
-        done = place.command(
-            "doctor", f"martlets://{HOST}", "--trust", self.folder / "ca.pem", "--account", "ada", "--json",
-            "--timeout", "3", *options, env=self.environment)
-        lines = [json.loads(line) for line in done.stdout.splitlines()]
-        return {line["check"]: line for line in lines}, done.returncode
+        lines, status = self.findings(place, *options)
+        return {line["check"]: line for line in lines}, status
 
-    def send(self, place, text, *options):
+    def send(self, place, text, *options, timeout=10):
         """Sends a message. Returns the seconds until the relay has accepted it."""
         began = time.monotonic()
         done = place.command(
-            "send", *self.to("lobby", "ada", *options), "--timeout", "10", "--progress", "none",
+            "send", *self.to("lobby", "ada", *options), "--timeout", str(timeout), "--progress", "none",
             input=text.encode() + b"\n", env=self.environment)
         seconds = time.monotonic() - began
         if done.returncode != 0:
@@ -299,6 +349,7 @@ def own(place):
     received = relay.lines("lobby", "auditor", "--trust", folder / "ca.pem")
     place.check(len(received) == len(cases), "every message once", f"{received}")
     through_port(place, relay, folder)
+    impostors(place, relay, folder)
     exceptions(place, relay, folder)
     slowest, name = max(times)
     place.checked.append(f"at most {slowest:.2f} s from the start of the process to acceptance ({name})")
@@ -319,6 +370,25 @@ def through_port(place, relay, folder):
     proxy.close()
 
 
+def impostors(place, relay, folder):
+    """A route with a server that answers no hello is left at the next attempt, and named."""
+    for ends, bound in [(True, ONLINE), (False, WELCOME + ONLINE)]:
+        impostor = Impostor(folder, ends)
+        proxy = Detour(relay.port, impostor.port)
+        client = Client(folder, HTTPS_PROXY=f"http://{proxy.address}")
+        seconds = client.send(place, f"hello beside an impostor, {ends}", timeout=30)
+        place.check(seconds <= bound, f"online within {bound:.0f} s beside an impostor", f"{seconds:.2f} s")
+        place.check(
+            proxy.requests.count(f"{HOST}:7227") == 1, "one attempt on the impostor's route", f"{proxy.requests}")
+        lines, status = client.findings(place)
+        found = [line["found"] for line in lines if line["check"] == "welcome"]
+        place.check(
+            status == 0 and len(found) == 2 and found[0].startswith(f"proxy {proxy.address}: "),
+            "doctor names the route without a relay, and goes on", f"{status}, {lines}")
+        proxy.close()
+        impostor.server.close()
+
+
 def exceptions(place, relay, folder):
     portal = ConnectProxy(relay.port, portal="http://login.example/start?x=1")
     lines, status = Client(folder, HTTPS_PROXY=f"http://{portal.address}").doctor(place)
@@ -330,6 +400,11 @@ def exceptions(place, relay, folder):
     text = json.dumps(lines)
     place.check(
         status != 0 and "HTTPS_PROXY" in text and "secret" not in text, "an invalid variable is named", text)
+    lines, status = Client(folder, HTTPS_PROXY="https://u:secret@127.0.0.1:1").findings(
+        place, to=f"martlets://localhost:{relay.port}")
+    marks = [line["mark"] for line in lines if line["check"] == "route"]
+    place.check(
+        status == 0 and marks == ["warn"], "an invalid variable that is not used is named", f"{status}, {lines}")
 
 
 TINYPROXY = """

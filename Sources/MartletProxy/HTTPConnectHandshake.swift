@@ -15,7 +15,7 @@ struct HTTPConnectHandshake: Sendable {
     static let maxContentByteCount = 64 << 10
     /// The maximum number of answers to challenges: one, and one after a nonce that was too old.
     static let maxAnswerCount = 2  // bound
-    /// The maximum number of bytes of a reason in an error.
+    /// The maximum number of bytes of a reason, or of the names of schemes, in an error.
     static let maxReasonByteCount = 64
 
     private let target: String
@@ -104,21 +104,26 @@ struct HTTPConnectHandshake: Sendable {
 
     private mutating func challenged(_ answer: HTTPResponseHead) -> ProxyHandshake.Step {
         let challenges = ProxyChallenge.list(answer.fields[joined: "proxy-authenticate"] ?? "")
-        guard let credentials else { return .failed(.authenticationRequired) }
         let supported = challenges.filter { $0.strength != nil }
         guard let best = supported.max(by: { ($0.strength ?? 0) < ($1.strength ?? 0) }) else {
-            return .failed(.authenticationRequired)
+            return .failed(challenges.isEmpty ? .authenticationRequired : Self.unsupported(challenges))
         }
+        guard let credentials else { return .failed(.authenticationRequired) }
         guard answerCount == 0 || answerCount < Self.maxAnswerCount && best.isStale else {
             return .failed(.authenticationFailed)
         }
         answerCount += 1
         authorization = best.answer(credentials, target: target, nonce: nonce)
-        guard authorization != nil else { return .failed(.authenticationRequired) }
+        guard authorization != nil else { return .failed(Self.unsupported([best])) }
         guard let count = Self.contentByteCount(of: answer) else { return .reconnect }
         if count == 0 { return .send(start()) }
         contentByteCount = count
         return .incomplete
+    }
+
+    private static func unsupported(_ challenges: [ProxyChallenge]) -> ProxyError {
+        let schemes = challenges.map(\.scheme).joined(separator: ", ").utf8.prefix(maxReasonByteCount)
+        return .unsupportedAuthentication(schemes: String(decoding: schemes, as: UTF8.self))
     }
 
     /// The length of the content behind which the connection can be used again; nil if it ends, or the content is long

@@ -6,8 +6,8 @@ import MartletWire
 
 /// A challenge in the field Proxy-Authenticate (RFC 9110 §11.3), and the answer to it.
 struct ProxyChallenge: Equatable, Sendable {
-    /// The scheme in lowercase.
-    private let scheme: String
+    /// The scheme as the proxy writes it.
+    let scheme: String
     /// The parameters, with names in lowercase.
     private var parameters: [HTTPField] = []
 
@@ -22,7 +22,7 @@ struct ProxyChallenge: Equatable, Sendable {
             guard !token.isEmpty else { return challenges }
             reader.skip(" \t")
             guard reader.take("=") else {
-                challenges.append(ProxyChallenge(scheme: token.lowercased()))
+                challenges.append(ProxyChallenge(scheme: token))
                 continue
             }
             reader.skip(" \t")
@@ -34,7 +34,7 @@ struct ProxyChallenge: Equatable, Sendable {
     /// The strength of a scheme that the client supports; nil for others. Digest with SHA-256 is preferred to Digest
     /// with MD5, and this to Basic.
     var strength: Int? {
-        switch scheme {
+        switch scheme.lowercased() {
         case "basic": return 0
         case "digest":
             guard parameters[joined: "realm"] != nil, parameters[joined: "nonce"] != nil,
@@ -51,7 +51,9 @@ struct ProxyChallenge: Equatable, Sendable {
     }
 
     /// Whether the proxy refuses only the age of the nonce.
-    var isStale: Bool { scheme == "digest" && parameters[joined: "stale"]?.lowercased() == "true" }
+    var isStale: Bool { isDigest && parameters[joined: "stale"]?.lowercased() == "true" }
+
+    private var isDigest: Bool { scheme.lowercased() == "digest" }
 
     private var algorithm: String { parameters[joined: "algorithm"]?.lowercased() ?? "md5" }
 
@@ -59,7 +61,7 @@ struct ProxyChallenge: Equatable, Sendable {
     /// library does not permit MD5.
     func answer(_ credentials: ProxyCredentials, target: String, nonce: [UInt8]) -> [UInt8]? {
         let colon = UInt8(ascii: ":")
-        guard scheme == "digest" else {
+        guard isDigest else {
             let pair = credentials.user + [colon] + credentials.password
             return Array("Basic \(Base64.encode(pair, .standard))".utf8)
         }

@@ -132,6 +132,33 @@ struct HTTPConnectHandshakeTests {
     }
 
     // C-128
+    @Test(arguments: [
+        ("NTLM", "NTLM"), ("Negotiate\r\nProxy-Authenticate: NTLM", "Negotiate, NTLM"),
+        ("Digest realm=x, nonce=y, algorithm=SHA-512-256, qop=auth", "Digest"),
+        (String(repeating: "x", count: 100), String(repeating: "x", count: 64)),
+    ])
+    func `a challenge without a scheme of the client → a failure that names the schemes`(
+        field: String, schemes: String
+    ) throws {
+        for proxy in ["http://ann:secret@proxy.example", "http://proxy.example"] {
+            var handshake = try Self.handshake(proxy)
+            _ = handshake.start()
+            let answer = "HTTP/1.1 407 x\r\nProxy-Authenticate: \(field)\r\n\r\n"
+            #expect(
+                handshake.receive(Array(answer.utf8).rawBytes)
+                    == .failed(.unsupportedAuthentication(schemes: schemes)))
+        }
+    }
+
+    // C-128
+    @Test func `a challenge of Basic beside NTLM without credentials → they are required`() throws {
+        var handshake = try Self.handshake()
+        _ = handshake.start()
+        let answer = "HTTP/1.1 407 x\r\nProxy-Authenticate: NTLM, Basic realm=x\r\n\r\n"
+        #expect(handshake.receive(Array(answer.utf8).rawBytes) == .failed(.authenticationRequired))
+    }
+
+    // C-128
     @Test func `an end of the connection → a failure, or a further connection within a challenge`() throws {
         var handshake = try Self.handshake("http://ann:secret@proxy.example")
         _ = handshake.start()

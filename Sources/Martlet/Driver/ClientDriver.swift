@@ -96,7 +96,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
             self?.sendTelemetry()
             self?.settle()
         }
-        for fault in connector.proxyFaults { log(.warning, "proxy.ignored", "\(fault)") }
+        for fault in connector.proxyFaults.map(\.description).sorted() { log(.warning, "proxy.ignored", fault) }
         connector.start(self)
         openBacklog()
         engine.handle(.start, now: now)
@@ -396,6 +396,8 @@ extension ClientDriver: LinkConnectorOwner {
     var status: LinkStatus { engine.status }
 
     func isAwaitingWelcome(on id: ConnectionID) -> Bool { engine.isAwaitingWelcome(on: id) }
+
+    func hasAnswer(on id: ConnectionID) -> Bool { engine.hasAnswer(on: id) }
 
     func handle(_ input: LinkInput) { engine.handle(input, now: now) }
 

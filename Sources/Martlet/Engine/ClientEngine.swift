@@ -111,6 +111,9 @@ package struct ClientEngine: ~Copyable {
     /// Whether a connection is established and the server has not sent welcome.
     package func isAwaitingWelcome(on id: ConnectionID) -> Bool { client.isAwaitingWelcome(on: id) }
 
+    /// Whether a server has answered on the latest connection.
+    package func hasAnswer(on id: ConnectionID) -> Bool { client.hasAnswer(on: id) }
+
     /// The state of the client and its cause.
     package var status: LinkStatus { client.status }
 

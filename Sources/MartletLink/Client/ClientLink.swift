@@ -62,6 +62,8 @@ package struct ClientLink: ~Copyable {
     private var inflater = Inflater()
     /// The deadline of the incomplete frame.
     private var frameDeadline: Instant?
+    /// The latest connection on which a server has answered the hello.
+    private var answered = ConnectionID.none
     /// The connection of the latest `transmit` output that the driver has not answered.
     private var transmitRequest = ConnectionID.none
     private var reportedStatus = LinkStatus()
@@ -196,7 +198,7 @@ package struct ClientLink: ~Copyable {
         _ user: inout some ClientLinkUser & ~Copyable, now: Instant
     ) throws(LinkError) -> FramerStep {
         guard connection.isEstablished else {
-            try content.withBody { body throws(LinkError) in try receiveHandshake(header, body, now: now) }
+            try content.withBody { body throws(LinkError) in try receiveHandshake(header, body, on: id, now: now) }
             performSteps(&user, now: now)
             return .stop
         }
@@ -221,7 +223,9 @@ package struct ClientLink: ~Copyable {
         return .proceed
     }
 
-    private mutating func receiveHandshake(_ header: FrameHeader, _ body: RawSpan, now: Instant) throws(LinkError) {
+    private mutating func receiveHandshake(
+        _ header: FrameHeader, _ body: RawSpan, on id: ConnectionID, now: Instant
+    ) throws(LinkError) {
         guard header.compression == .none else { throw .peer(.compressionNotAllowed) }
         guard header.type.rule?.allows(header) != false else { throw .peer(.protocolViolation) }
         switch header.type {
@@ -232,7 +236,9 @@ package struct ClientLink: ~Copyable {
         default:
             // On a carrier without order, frames can overtake welcome. Unacknowledged ones are sent again (C-19).
             guard configuration.carrier == .unreliable else { throw .peer(.protocolViolation) }
+            return
         }
+        answered = id
     }
 
     private mutating func receive(_ welcome: Welcome, now: Instant) throws(LinkError) {
@@ -380,6 +386,9 @@ package struct ClientLink: ~Copyable {
     package func isAwaitingWelcome(on id: ConnectionID) -> Bool {
         connection.isReceiving(on: id) && !connection.isEstablished
     }
+
+    /// Whether a server has answered on the latest connection: by welcome, a refusal or a message of an exchange.
+    package func hasAnswer(on id: ConnectionID) -> Bool { id == answered }
 
     /// Whether sessions are opened on the current link. The first hello, and one after a refused resume, begins a
     /// different link.

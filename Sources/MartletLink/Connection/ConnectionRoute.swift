@@ -42,10 +42,13 @@ public struct ConnectionRoute: Hashable, Sendable {
 
 extension ConnectionRoute: CustomStringConvertible {
     /// The route and the reason, without a user name and a password.
-    public var description: String {
+    public var description: String { "\(name) (\(reason))" }
+
+    /// The route without the reason.
+    package var name: String {
         let carrier = isWebSocket ? "WebSocket on port 443" : proxy == nil ? "direct" : ""
         let through = proxy.map { "\(isWebSocket ? " through " : "")proxy \($0)" } ?? ""
-        return "\(carrier)\(through) (\(reason))"
+        return carrier + through
     }
 }
 

@@ -1,4 +1,14 @@
-/// The routes that have worked on the latest networks (C-127).
+/// What is known about the routes on the latest networks (C-127, Specs/hostile.md row 116).
+///
+/// | state of a route on a network | owns | ends |
+/// |---|---|---|
+/// | unknown | nothing | a connection on it has an answer, or ends without one |
+/// | working: a relay has answered on it | the number of refusals | an answer on a different route; an end without one |
+/// | suspect: its latest connection ended without the answer of a relay | its place behind the other routes | an answer on it; every route is suspect: only the latest one remains so |
+///
+/// | state of a connection | owns | ends |
+/// |---|---|---|
+/// | unanswered, from the handshake of its route | the route, and the network | `answered`, `failed`, `ended` |
 struct RouteMemory: Sendable {
     /// The maximum number of networks. Beyond it the one that was used least recently is forgotten.
     static let maxNetworkCount = 16
@@ -13,23 +23,54 @@ struct RouteMemory: Sendable {
 
     private struct Entry: Sendable {
         let network: NetworkID
-        let key: Key
+        /// The route on which a relay has answered last; nil for none, and if it is suspect.
+        var working: Key?
+        /// The suspect routes, the latest at the end.
+        var suspects: [Key] = []
         /// The number of attempts that the host of the server has refused since the route has worked.
         var refusalCount = 0
     }
 
     /// The networks, the one that was used last at the end.
     private var entries: [Entry] = []
+    /// The connections on which no relay has answered, with all routes of their attempts: the current one, and one
+    /// beside it (C-63).
+    private var unanswered: [ConnectionID: (key: Key, routes: [Key], network: NetworkID)] = [:]
 
-    /// Returns the route that has worked on a network; nil if none is known.
-    func route(on network: NetworkID) -> Key? { entries.last { $0.network == network }?.key }
+    /// Returns the route that works on a network; nil if none is known.
+    func route(on network: NetworkID) -> Key? { entry(network)?.working }
 
-    /// A route has worked.
-    mutating func remember(_ key: Key, on network: NetworkID) {
-        entries.removeAll { $0.network == network }
-        entries.append(Entry(network: network, key: key))
-        if entries.count > Self.maxNetworkCount { entries.removeFirst() }
+    /// Returns the routes of a network that are tried last, in this order.
+    func suspects(on network: NetworkID) -> [Key] { entry(network)?.suspects ?? [] }
+
+    /// The handshake of a route is complete, but not that of the link.
+    mutating func opened(_ id: ConnectionID, on key: Key, of routes: [Key], network: NetworkID) {
+        if routes.count > 1 { unanswered[id] = (key, routes, network) }
     }
+
+    /// A relay has answered on a connection, by whatever frame.
+    mutating func answered(_ id: ConnectionID) {
+        guard let (key, _, network) = unanswered.removeValue(forKey: id) else { return }
+        var entry = entry(network) ?? Entry(network: network)
+        (entry.working, entry.refusalCount) = (key, 0)
+        entry.suspects.removeAll { $0 == key }
+        use(entry)
+    }
+
+    /// A connection has ended, or has exceeded its time, before a relay has answered.
+    mutating func failed(_ id: ConnectionID) {
+        guard let (key, routes, network) = unanswered.removeValue(forKey: id) else { return }
+        var entry = entry(network) ?? Entry(network: network)
+        if entry.working == key { entry.working = nil }
+        entry.suspects.removeAll { $0 == key }
+        entry.suspects.append(key)
+        // Each route is tried once without the others, even one that is slow beside those without a relay.
+        if routes.allSatisfy(entry.suspects.contains) { entry.suspects = [key] }
+        use(entry)
+    }
+
+    /// A connection has ended for a reason that says nothing about its route.
+    mutating func ended(_ id: ConnectionID) { unanswered[id] = nil }
 
     /// The host of the server has answered that no server listens.
     mutating func noteRefusal(on network: NetworkID) {
@@ -37,8 +78,17 @@ struct RouteMemory: Sendable {
         entries[index].refusalCount = min(entries[index].refusalCount + 1, Self.maxRefusalCount)
     }
 
-    /// Whether a refusal on the direct route means that the server is down, and not that the network has changed.
+    /// Whether a refusal on the working route, if it is direct, means that the server is down, and not that the network
+    /// has changed.
     func believesRefusals(on network: NetworkID) -> Bool {
-        entries.contains { $0.network == network && $0.refusalCount < Self.maxRefusalCount }
+        entry(network).map { $0.working != nil && $0.refusalCount < Self.maxRefusalCount } ?? false
+    }
+
+    private func entry(_ network: NetworkID) -> Entry? { entries.last { $0.network == network } }
+
+    private mutating func use(_ entry: Entry) {
+        entries.removeAll { $0.network == entry.network }
+        entries.append(entry)
+        if entries.count > Self.maxNetworkCount { entries.removeFirst() }
     }
 }

@@ -1,12 +1,13 @@
 /// The order and the time of the attempts on several routes, and their outcome (C-127).
 ///
 /// A route starts every `delay`, and at once after a failure. The first route whose handshake is complete ends all
-/// others. The race fails when no route is left, or at the deadline. The machine performs no I/O: report events, then
-/// drain `nextOutput` until it returns `wait`.
+/// others. A postponed route starts when no other is left, because its handshake would win again although no relay has
+/// answered behind it. The race fails when no route is left, or at the deadline. The machine performs no I/O: report
+/// events, then drain `nextOutput` until it returns `wait`.
 ///
 /// | state of a route | owns | ends |
 /// |---|---|---|
-/// | waiting | nothing | its turn; the end of the race |
+/// | waiting | nothing | its turn, or for a postponed one the end of all others; the end of the race |
 /// | running | an attempt | its result; its time; the end of the race |
 /// | over | nothing | |
 package struct RouteRace: Equatable, Sendable {
@@ -25,7 +26,8 @@ package struct RouteRace: Equatable, Sendable {
     /// The duration after which the next route starts beside a running one: three times the delay between addresses
     /// (C-59), because the handshakes of a route have at least three round trips.
     package static let delay = Duration.milliseconds(750)
-    /// The duration of an attempt on a route that the user has not named, unless it has worked before.
+    /// The duration of an attempt on a route that the user has not named, unless it has worked before, and on each
+    /// route before those that are postponed.
     package static let guessTimeout = Duration.seconds(5)
 
     private enum State: Equatable {
@@ -41,6 +43,7 @@ package struct RouteRace: Equatable, Sendable {
     }
 
     private var routes: [Route]
+    private let postponedCount: Int
     private let deadline: Instant?
     private var nextStart = Instant.zero
     private var abandoned: [Int] = []
@@ -53,9 +56,11 @@ package struct RouteRace: Equatable, Sendable {
     /// - Parameters:
     ///   - timeouts: The maximum duration of the attempt on each route, in the order of the routes; nil for one that
     ///     ends with the race.
+    ///   - postponedCount: The number of routes at the end that are postponed. The others have timeouts.
     ///   - deadline: The end of the race; nil for none.
-    package init(timeouts: [Duration?], deadline: Instant?) {
+    package init(timeouts: [Duration?], postponedCount: Int = 0, deadline: Instant?) {
         routes = timeouts.map { Route(timeout: $0) }
+        self.postponedCount = postponedCount
         self.deadline = deadline
     }
 
@@ -96,6 +101,8 @@ package struct RouteRace: Equatable, Sendable {
             return .finish(winner)
         }
         guard let next = routes.firstIndex(where: { $0.state == .waiting }) else { return .wait(until: due) }
+        let firstPostponed = routes.count - postponedCount
+        if next >= firstPostponed, running.contains(where: { $0 < firstPostponed }) { return .wait(until: due) }
         guard now >= nextStart || running.isEmpty else { return .wait(until: due.orEarlier(nextStart)) }
         routes[next].state = .running(since: now)
         nextStart = now + Self.delay

@@ -284,6 +284,8 @@ final class LinkClientDriver: LinkConnectorOwner, LinkDriver, LoopStopHandler, @
 
     func isAwaitingWelcome(on id: ConnectionID) -> Bool { engine.isAwaitingWelcome(on: id) }
 
+    func hasAnswer(on id: ConnectionID) -> Bool { engine.hasAnswer(on: id) }
+
     func handle(_ input: LinkInput) { engine.handle(input, now: now) }
 
     func receive(_ bytes: RawSpan, on id: ConnectionID) { engine.receive(bytes, on: id, now: now) }

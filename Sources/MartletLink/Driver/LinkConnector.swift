@@ -24,6 +24,9 @@ package protocol LinkConnectorOwner: AnyObject {
     /// Whether a connection is established and the server has not sent welcome.
     func isAwaitingWelcome(on id: ConnectionID) -> Bool
 
+    /// Whether the server has answered on the latest connection: by welcome, a refusal or a message of an exchange.
+    func hasAnswer(on id: ConnectionID) -> Bool
+
     /// Reports an event to the engine.
     func handle(_ input: LinkInput)
 
@@ -83,9 +86,7 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
         }
 
         /// Whether all addresses of the server are loopback addresses.
-        package var isOnThisMachine: Bool {
-            endpoints.allSatisfy { $0.host == "localhost" || IPAddress($0.host)?.isLoopback == true }
-        }
+        package var isOnThisMachine: Bool { endpoints.allSatisfy(\.isLoopback) }
     }
 
     /// An attempt in progress.
@@ -121,8 +122,8 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
     private var memory = RouteMemory()
     /// The network of the path; zero while it is unknown.
     private var network = NetworkID(rawValue: 0)
-    /// The route of each connection that is up.
-    private var routes: [ConnectionID: (key: RouteMemory.Key, route: ConnectionRoute)] = [:]
+    /// The route of each connection that is up, and whether errors name it.
+    private var routes: [ConnectionID: (key: RouteMemory.Key, route: ConnectionRoute, isNamed: Bool)] = [:]
     /// The trusted certificates and the sessions of TLS; created with the first endpoint that uses TLS.
     private var tls: TLSClient?
     /// The last error, and the connection or attempt to which it belongs; nil while the client is online.
@@ -135,8 +136,8 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
         proxies = loop.host == nil ? ProxySelector(configuration.proxies) : ProxySelector()
     }
 
-    /// The variables of the environment that name no proxy because they are invalid.
-    package var proxyFaults: [ProxySelector.Fault] { proxies.faults }
+    /// The variables of the environment that would choose a proxy, and are ignored because they are invalid.
+    package var proxyFaults: Set<ProxySelector.Fault> { Set(configuration.endpoints.flatMap(proxies.faults)) }
 
     /// The route of the connection that was established last; nil while there is none.
     package var route: ConnectionRoute? { routes.max { $0.key.rawValue < $1.key.rawValue }?.value.route }
@@ -203,7 +204,12 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
             RedirectTarget($0, from: configuration.endpoints, allowsPlaintext: configuration.allowsPlaintext)
         }) {
         case nil: endpoints = configuration.endpoints
-        case .endpoint(let endpoint): endpoints = [endpoint]
+        case .endpoint(let endpoint):
+            // A connection without the proxy may be what the user has to prevent (C-126).
+            if let fault = Set(proxies.faults(for: endpoint)).subtracting(proxyFaults).first {
+                return connectFailed(id, .proxyFailure, "the server redirects to \(endpoint): \(fault)")
+            }
+            endpoints = [endpoint]
         case .refused(let failure, let detail): return connectFailed(id, failure, detail)
         }
         start(id, to: endpoints)
@@ -229,6 +235,7 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
             plan.keep(route)
         } else {
             plan.prefer(memory.route(on: network), believesRefusals: memory.believesRefusals(on: network))
+            plan.postpone(memory.suspects(on: network))
         }
         var options = RouteAttempt.Options()
         options.timeout = configuration.deadlines.connecting
@@ -338,8 +345,8 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
         switch result {
         case .success(let (index, transport)):
             let key = plan.candidates[index].key
-            if plan.candidates.count > 1 { memory.remember(key, on: network) }
-            routes[id] = (key, plan.route(index))
+            memory.opened(id, on: key, of: plan.candidates.map(\.key), network: network)
+            routes[id] = (key, plan.route(index), plan.hasChoice)
             transports[id] = transport
             transport.replaceHandler(ConnectionHandler(id, self))
             connected(id, transport)
@@ -380,6 +387,7 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
         guard let owner else { return }
         let awaitsWelcome = owner.isAwaitingWelcome(on: id)
         owner.receive(bytes, on: id)
+        if awaitsWelcome, owner.hasAnswer(on: id) { memory.answered(id) }
         if awaitsWelcome, owner.status.failedConnection == id { noteRefusal(of: id) }
         owner.settle()
     }
@@ -401,7 +409,7 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
     /// Handles the last event of a connection.
     fileprivate func forget(_ id: ConnectionID, _ reason: CloseReason) {
         guard transports[id] != nil else { return }
-        if case .error(let error) = reason { note("\(error)", of: id) }
+        if case .error(let error) = reason { noteEnd("\(error)", of: id) }
         let isTLSFailure = if case .error(.tls) = reason { true } else { false }
         if isTLSFailure { handle(.connectFailed(id, .tlsFailure)) }
         let byPeer = reason == .endOfStream || reason == .reset
@@ -409,6 +417,7 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
         handle(.closed(id, byPeer: byPeer, isTLSFailure: isTLSFailure))
         transports[id] = nil
         routes[id] = nil
+        memory.ended(id)
         established.remove(id)
         cancelCredential(for: id)
         owner?.settle()
@@ -429,26 +438,43 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
             id != earlier.failedConnection
         else { return }
         let deadlines = configuration.deadlines
-        if established.contains(id) {
-            let missing = credentialTasks[id] == nil ? "no answer to the hello" : "no credential"
-            note("\(missing) within \(deadlines.handshake)", of: id)
+        if credentialTasks[id] != nil, established.contains(id) {
+            note("no credential within \(deadlines.handshake)", of: id)
+        } else if established.contains(id) {
+            routeFailed(id, "no answer to the hello within \(deadlines.handshake)")
         } else {
             note("\(attempt?.race.missing ?? "no connection") within \(deadlines.connecting)", of: id)
         }
     }
 
-    /// Records that the peer ends a connection before welcome.
-    private func noteEndByPeer(of id: ConnectionID) {
-        guard owner?.isAwaitingWelcome(on: id) == true else { return }
-        if credentialTasks[id] != nil { return note(Self.lateCredential, of: id) }
-        note("the peer ended the connection before its first frame\(adviceOfTLS(id))", of: id)
+    /// Records that no relay has answered on the route of a connection, which its error names (C-127).
+    private func routeFailed(_ id: ConnectionID, _ text: String) {
+        memory.failed(id)
+        let route = routes[id].flatMap { $0.isNamed ? "\($0.route.name): " : nil }
+        note("\(route ?? "")\(text)", of: id)
     }
 
-    /// Records the cause of a failure by bytes that were received before welcome, if it is known.
+    /// Records the error that ends a connection.
+    private func noteEnd(_ text: String, of id: ConnectionID) {
+        if owner?.isAwaitingWelcome(on: id) == true { routeFailed(id, text) } else { note(text, of: id) }
+    }
+
+    /// Records that the peer ends a connection before welcome.
+    private func noteEndByPeer(of id: ConnectionID) {
+        guard let owner, owner.isAwaitingWelcome(on: id) else { return }
+        if credentialTasks[id] != nil { return routeFailed(id, Self.lateCredential) }
+        let isAnswered = owner.hasAnswer(on: id)
+        let text = isAnswered ? "welcome" : "its first frame\(adviceOfTLS(id))"
+        routeFailed(id, "the peer ended the connection before \(text)")
+    }
+
+    /// Records the cause of a failure by bytes that were received before welcome. An answer has a code.
     private func noteRefusal(of id: ConnectionID) {
-        if credentialTasks[id] != nil { return note(Self.lateCredential, of: id) }
-        guard owner?.status.lastCode == .badMagic else { return }
-        note("the peer sends no frames\(adviceOfTLS(id))", of: id)
+        guard let owner, !owner.hasAnswer(on: id) else {
+            return credentialTasks[id] == nil ? () : note(Self.lateCredential, of: id)
+        }
+        let isForeign = owner.status.lastCode == .badMagic
+        routeFailed(id, "the peer sends \(isForeign ? "no" : "invalid") frames\(isForeign ? adviceOfTLS(id) : "")")
     }
 
     private func adviceOfTLS(_ id: ConnectionID) -> String {

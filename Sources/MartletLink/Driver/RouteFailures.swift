@@ -25,10 +25,8 @@ package struct RouteFailures: Error {
     package var captivePortal: CaptivePortal? {
         var (reachedCount, strangerCount, hasPlainAnswer) = (0, 0, false)
         for entry in entries {
+            if let portal = CaptivePortal(entry.error, isPlain: isPlain(entry.index)) { return portal }
             switch entry.error {
-            case .proxy(.redirected(_, let host)): return CaptivePortal(host: host)
-            case .webSocket(.refused(let status)) where isPlain(entry.index) && Self.isRedirect(status):
-                return CaptivePortal(host: nil)
             case .tls(.notTLS):
                 hasPlainAnswer = true
                 strangerCount += 1
@@ -44,8 +42,6 @@ package struct RouteFailures: Error {
     }
 
     private func isPlain(_ index: Int) -> Bool { plan.candidates[index].endpoints.allSatisfy { $0.security == .plain } }
-
-    private static func isRedirect(_ status: UInt16) -> Bool { (300..<400).contains(status) || status == 511 }
 
     /// The failure of the attempt: that of the route which the plan has first.
     package var failure: ConnectionFailure {
@@ -66,15 +62,8 @@ package struct RouteFailures: Error {
         return entries.map { entry in
             let text = text(of: entry)
             return plan.candidates.count > 1 || plan.candidates[entry.index].proxy != nil
-                ? "\(name(of: entry.index)): \(text)" : text
+                ? "\(plan.route(entry.index).name): \(text)" : text
         }.joined(separator: "; ")
-    }
-
-    /// The name of a route for people.
-    package func name(of index: Int) -> String {
-        let route = plan.route(index)
-        let proxy = route.proxy.map { "proxy \($0)" }
-        return route.isWebSocket ? "WebSocket on port 443\(proxy.map { " through \($0)" } ?? "")" : proxy ?? "direct"
     }
 
     /// The error of a connection to a proxy without the proxy's own address, which is no server's.
@@ -92,6 +81,19 @@ package struct RouteFailures: Error {
 package struct CaptivePortal: Hashable, Sendable, CustomStringConvertible {
     /// The host of the page to sign in; nil if no answer has named it.
     package let host: String?
+
+    init(host: String?) { self.host = host }
+
+    /// The captive portal that the error of one route shows: a redirect of HTTP in place of the answer of a proxy, or
+    /// to the request for a WebSocket without TLS; nil for others.
+    package init?(_ error: TransportError, isPlain: Bool) {
+        switch error {
+        case .proxy(.redirected(_, let host)): self.host = host
+        case .webSocket(.refused(let status)) where isPlain && ((300..<400).contains(status) || status == 511):
+            host = nil
+        default: return nil
+        }
+    }
 
     /// A clause for people.
     package var description: String {

@@ -17,6 +17,10 @@ package struct RoutePlan: Sendable {
     private static let webSocketPort: UInt16 = 443
 
     package private(set) var candidates: [Candidate] = []
+    /// The number of routes at the end that start only when no other is left.
+    private var postponedCount = 0
+    /// Whether a route was removed.
+    private var isReduced = false
     private var remembered: RouteMemory.Key?
     private var believesRefusals = false
 
@@ -47,7 +51,9 @@ package struct RoutePlan: Sendable {
         candidates.append(Candidate(endpoints: endpoints, proxy: proxy, isWebSocket: false))
         guard usesWebSocket else { return }
         // The exclusions of proxies may name a port, so each route is judged by its own.
-        func permits(_ other: Endpoint) -> Bool {
+        func permits(_ other: Endpoint, _ endpoint: Endpoint) -> Bool {
+            let known = proxies.faults(for: endpoint)
+            guard proxies.faults(for: other).allSatisfy(known.contains) else { return false }
             let selected = proxies.proxy(for: other)
             return proxy == nil ? selected?.isExclusive != true : selected != nil
         }
@@ -59,7 +65,7 @@ package struct RoutePlan: Sendable {
             guard
                 let other = try? Endpoint(
                     host: endpoint.host, port: Self.webSocketPort, webSocketPath: Endpoint.defaultWebSocketPath),
-                !others.contains(other), permits(other)
+                !others.contains(other), permits(other, endpoint)
             else { continue }
             others.append(other)
         }
@@ -78,17 +84,32 @@ package struct RoutePlan: Sendable {
         candidates.insert(candidates.remove(at: index), at: 0)
     }
 
+    /// Moves the routes on which no relay has answered to the end, in this order.
+    mutating func postpone(_ keys: [RouteMemory.Key]) {
+        let late = keys.compactMap { key in candidates.first { $0.key == key } }
+        candidates.removeAll { keys.contains($0.key) }
+        postponedCount = candidates.isEmpty ? 0 : late.count
+        candidates += late
+    }
+
     /// Keeps one route only, that which carries a connection.
     mutating func keep(_ key: RouteMemory.Key) {
         guard let candidate = candidates.first(where: { $0.key == key }) else { return }
-        candidates = [candidate]
+        (candidates, postponedCount) = ([candidate], 0)
     }
 
     /// Keeps the route of this number only.
     package func only(_ index: Int) -> RoutePlan {
         var plan = self
         plan.candidates = [candidates[index]]
+        plan.postponedCount = 0
         return plan
+    }
+
+    /// Removes the route of this number.
+    package mutating func remove(_ index: Int) {
+        candidates.remove(at: index)
+        isReduced = true
     }
 
     /// Whether the route has worked on this network before.
@@ -102,13 +123,18 @@ package struct RoutePlan: Sendable {
             && error.isRefusal
     }
 
-    /// The race between the routes. Where one is remembered, the others are guesses, as a WebSocket is otherwise.
+    /// The race between the routes. Where one is remembered, the others are guesses, as a WebSocket is otherwise. All
+    /// are where some are postponed, so that the time is sufficient for these.
     func race(deadline: Instant) -> RouteRace {
         let timeouts = candidates.indices.map { index in
-            let isGuess = remembered == nil ? candidates[index].isWebSocket : !isRemembered(index)
+            let isGuess =
+                postponedCount > 0
+                ? index < candidates.count - postponedCount
+                : remembered == nil ? candidates[index].isWebSocket : !isRemembered(index)
             return isGuess && candidates.count > 1 ? RouteRace.guessTimeout : nil
         }
-        return RouteRace(timeouts: timeouts, deadline: candidates.count > 1 ? deadline : nil)
+        return RouteRace(
+            timeouts: timeouts, postponedCount: postponedCount, deadline: candidates.count > 1 ? deadline : nil)
     }
 
     /// The description of a route and of the reason why it carries the connection.
@@ -119,7 +145,7 @@ package struct RoutePlan: Sendable {
             case _ where isRemembered(index): .remembered
             case .configuration?: .configured
             case .variable(let name)?: .environment(variable: name)
-            case nil: candidates.count > 1 ? .firstToAnswer : .only
+            case nil: candidates.count > 1 || isReduced ? .firstToAnswer : .only
             }
         return ConnectionRoute(
             proxy: candidate.proxy?.address.endpoint.hostAndPort, isWebSocket: candidate.isWebSocket, reason: reason)

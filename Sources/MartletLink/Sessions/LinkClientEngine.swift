@@ -79,6 +79,9 @@ package struct LinkClientEngine: ~Copyable {
 
     /// Whether a connection is established and the server has not sent welcome.
     package func isAwaitingWelcome(on id: ConnectionID) -> Bool { client.isAwaitingWelcome(on: id) }
+
+    /// Whether a server has answered on the latest connection.
+    package func hasAnswer(on id: ConnectionID) -> Bool { client.hasAnswer(on: id) }
 }
 
 /// The sessions of a client as the user of its link.

@@ -56,7 +56,7 @@ enum ClientOptions {
         var configuration = Client.Configuration()
         configuration.flushTimeout = flushTimeout ?? configuration.flushTimeout
         configuration.usesMultipath = arguments.has(multipath)
-        configuration.proxies = try ProxyArguments.checkedProxies(arguments)
+        configuration.proxies = try ProxyArguments.checkedProxies(arguments, for: arguments[target] ?? "")
         if let wait = arguments[maxWait] { configuration.reconnect.limitWaits(to: wait) }
         configuration.tls = try TLSArguments.client(arguments)
         configuration.allowsPlaintext = TLSArguments.allowsPlaintext(arguments)

@@ -11,12 +11,20 @@ enum ProxyArguments {
 
     static let spec = proxy.spec
 
-    /// The proxies of a client.
+    /// The proxies of a client of an address.
     ///
-    /// - Throws: For an invalid variable, too: a connection without the proxy may be what its user has to prevent.
-    static func checkedProxies(_ arguments: ParsedArguments) throws(UsageError) -> ProxyConfiguration {
+    /// - Throws: For an invalid variable that would choose the proxy, too: a connection without the proxy may be what
+    ///   its user has to prevent (C-126).
+    static func checkedProxies(
+        _ arguments: ParsedArguments, for address: String,
+        environment: (String) -> String? = ProxySelector.systemVariable
+    ) throws(UsageError) -> ProxyConfiguration {
         let proxies = try proxies(arguments)
-        if let fault = ProxySelector(proxies).faults.first { throw UsageError(message: "\(fault)") }
+        if let endpoint = try? Endpoint(parsing: address),
+            let fault = ProxySelector(proxies, environment: environment).faults(for: endpoint).first
+        {
+            throw UsageError(message: "\(fault)")
+        }
         return proxies
     }
 

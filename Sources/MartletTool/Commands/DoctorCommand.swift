@@ -32,7 +32,8 @@ enum DoctorCommand {
             each of them; tls and certificate; welcome, the answer to the account, with the features and limits in \
             effect; ping, five round trips; clock, the difference between the clocks of the relay and of this \
             machine; resumption of the TLS session by a second connection. The checks publish nothing and enter no \
-            room. All checks together take at most twelve times --timeout.
+            room. If no relay answers on a route, the checks begin again with the other routes. All checks together \
+            take at most twelve times --timeout, and seven times for each further route.
             """,
             """
             If ADDRESS is the URI of a database, postgres://USER@HOST/NAME, the only check is database: whether it is \
@@ -87,7 +88,11 @@ enum DoctorCommand {
             address, secret: signIn.secret, allowsPlaintext: TLSArguments.allowsPlaintext(arguments))
         let tls = try report.endpoint?.security == .tls ? tlsClient(arguments) : nil
         try show(line)
-        if let fault = proxies.faults.first {
+        let faults = report.endpoint.map(proxies.faults) ?? []
+        for fault in ProxySelector(.automatic).faults where !faults.contains(fault) {
+            try show(DoctorReport.unusedProxy(fault))
+        }
+        if let fault = faults.first {
             try show(report.refuse(fault))
             return .usage
         }

@@ -29,6 +29,14 @@ enum DoctorFailure: Error, Equatable, Sendable {
         }
     }
 
+    /// Whether the hello has no answer of a relay.
+    var isSilence: Bool {
+        switch self {
+        case .transport(.tls), .refused, .invalidPassword, .serverUnverified: false
+        case .transport, .ended, .malformed, .unexpected: true
+        }
+    }
+
     /// The failure of a step after the connection was opened. A timeout of such a step is a fault of the service, and
     /// not of the path.
     var explanationWhenConnected: DoctorExplanation {
@@ -94,6 +102,10 @@ extension DoctorExplanation {
             self.init(
                 .usage, "invalidHost", "\"\(host)\" is neither a host name nor an address",
                 "write an international name in its xn-- form")
+        case .numericHost(let host):
+            self.init(
+                .usage, "numericHost", "\"\(host)\" ends in a number, but is no address",
+                "write an IPv4 address as four decimal numbers, as in 127.0.0.1")
         case .hostTooLong(let limit):
             self.init(
                 .usage, "hostTooLong", "the host name has more than \(limit) bytes", "correct the host name")
@@ -150,18 +162,24 @@ extension DoctorExplanation {
     }
 
     private static let adviceOfProxy =
-        "check the address of the proxy with its user name and password, in --proxy or in HTTPS_PROXY or ALL_PROXY"
+        "check the address of the proxy with its user name and password, in --proxy or in HTTPS_PROXY or ALL_PROXY, "
+        + "and that it offers Basic or Digest"
 
     /// Explains the failures of all routes.
     init(_ failures: RouteFailures) {
+        if let portal = failures.captivePortal {
+            self.init(portal)
+            return
+        }
         let failure = failures.failure
-        let advice =
-            switch failure {
-            case .captivePortal: "open a page in a browser on this machine"
-            case .proxyFailure: Self.adviceOfProxy
-            default: "check the network of this machine"
-            }
+        let advice = failure == .proxyFailure ? Self.adviceOfProxy : "check the network of this machine"
         self.init(.unavailable, failure.key, failures.detail, advice)
+    }
+
+    /// Explains a captive portal, in the words of a client's status.
+    init(_ portal: CaptivePortal) {
+        let key = ConnectionFailure.captivePortal.key
+        self.init(.unavailable, key, "\(portal)", "open a page in a browser on this machine")
     }
 
     /// Explains a refused TLS handshake.

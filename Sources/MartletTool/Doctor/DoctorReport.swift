@@ -8,11 +8,11 @@ import MartletWire
 ///
 /// | step | ended by | next step |
 /// |---|---|---|
-/// | route: connect on the first route that answers, if there is a choice | `routed` | resolve if it is direct or none answered; secure for others; end after a failure that no further step explains |
+/// | route: connect on the first route that answers and was not tried, if there is a choice | `routed` | resolve if it is direct or none answered; secure for others; end after a failure that no further step explains |
 /// | resolve | `resolved` | connect; end after a failure |
 /// | connect: to each address | `connected` | secure; end if no address answered |
 /// | secure: open a connection, with TLS if the endpoint uses it | `secured` | greet; end after a failure |
-/// | greet: send hello | `greeted` | ping; end after a failure |
+/// | greet: send hello | `greeted` | ping; route if no relay has answered and there is a further one; end after other failures |
 /// | ping | `pinged` | compare; end after a failure |
 /// | compare: request the relay's time | `compared` | resume with TLS, otherwise end |
 /// | resume: open another connection with TLS | `resumed` | end |
@@ -57,6 +57,9 @@ struct DoctorReport: Equatable, Sendable {
     /// The parsed address; nil if it is invalid.
     let endpoint: Endpoint?
     private var address: SocketAddress?
+    /// The name of the chosen route; nil without a choice.
+    private var route: String?
+    private var hasFurtherRoute = false
 
     private init(_ endpoint: Endpoint?, _ step: Step) {
         self.endpoint = endpoint
@@ -111,7 +114,14 @@ struct DoctorReport: Equatable, Sendable {
         if case .resolve = step { step = .route }
     }
 
-    /// A variable of the environment is no address of a proxy.
+    /// A variable of the environment is no address of a proxy, and is not used for this relay.
+    static func unusedProxy(_ fault: ProxySelector.Fault) -> DoctorLine {
+        DoctorLine(
+            check: .route, mark: .warn, found: "\(fault); it is not used for this address",
+            advice: "correct or unset the variable")
+    }
+
+    /// The variable of the environment that would choose the proxy is no address of one.
     mutating func refuse(_ fault: ProxySelector.Fault) -> DoctorLine {
         let explanation = DoctorExplanation(
             .usage, "invalidProxy", "\(fault)", "correct or unset the variable, or give --proxy")
@@ -126,6 +136,7 @@ struct DoctorReport: Equatable, Sendable {
         switch result {
         case .success(let index)?:
             let route = plan.route(index)
+            (self.route, hasFurtherRoute) = (route.name, plan.candidates.count > 1)
             step = route.isDirect ? .resolve(endpoint) : .secure(nil)
             return [
                 DoctorLine(
@@ -200,7 +211,11 @@ struct DoctorReport: Equatable, Sendable {
         switch result {
         case .success(let value): security = value
         case .failure(let failure):
-            return [fail(endpoint.security == .tls ? .tls : .connect, failure.explanationWhenConnected)]
+            let isPlain = endpoint.security == .plain
+            if case .transport(let error) = failure, let portal = CaptivePortal(error, isPlain: isPlain) {
+                return [fail(.route, DoctorExplanation(portal))]
+            }
+            return [fail(isPlain ? .connect : .tls, failure.explanationWhenConnected)]
         }
         step = .greet
         guard let security else { return [] }
@@ -246,7 +261,13 @@ struct DoctorReport: Equatable, Sendable {
                 explanation.advice = "use martlets:// if the relay uses TLS, or check host and port"
             default: break
             }
-            return [fail(.welcome, explanation)]
+            guard let route else { return [fail(.welcome, explanation)] }
+            explanation.found = "\(route): \(explanation.found)"
+            guard hasFurtherRoute, failure.isSilence else { return [fail(.welcome, explanation)] }
+            // The next attempt of a client begins with the other routes, too (C-127).
+            var line = fail(.welcome, explanation, isLast: false)
+            (line.mark, step) = (.warn, .route)
+            return [line]
         }
         step = .ping
         let limits = welcome.limits

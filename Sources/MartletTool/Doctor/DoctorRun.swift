@@ -22,16 +22,20 @@ struct DoctorRun: Sendable {
     func run(_ report: DoctorReport, _ show: (DoctorLine) throws -> Void) async throws -> ExitCode {
         var report = report
         var probe: RelayProbe?
+        // The routes that were not tried, and the number of the chosen one.
+        var (plan, chosen) = (plan, Int?.none)
         // A route other than a direct connection.
         var route: RoutePlan?
         while true {
             let lines: [DoctorLine]
             switch report.step {
             case .route:
-                let result = await chooseRoute()
-                if case .success(let index)? = result, let plan, !plan.route(index).isDirect {
-                    route = plan.only(index)
-                }
+                probe?.abort()
+                (probe, route) = (nil, nil)
+                if let chosen { plan?.remove(chosen) }
+                let result = await chooseRoute(plan)
+                chosen = try? result?.get()
+                if let chosen, let plan, !plan.route(chosen).isDirect { route = plan.only(chosen) }
                 lines = report.routed(result, plan)
             case .resolve(let endpoint):
                 let start = EventLoop.clock
@@ -152,7 +156,7 @@ struct DoctorRun: Sendable {
     }
 
     /// Returns the number of the first route that answers, or the failures of all; nil after the timeout.
-    private func chooseRoute() async -> Result<Int, RouteFailures>? {
+    private func chooseRoute(_ plan: RoutePlan?) async -> Result<Int, RouteFailures>? {
         guard let plan else { return nil }
         return await RouteProbe.connect(plan, tls: tls, within: timeout, on: loop)?.map { index, probe in
             probe.abort()

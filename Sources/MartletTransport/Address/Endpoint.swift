@@ -55,14 +55,18 @@ public struct Endpoint: Hashable, Sendable {
     }
 
     /// Creates an endpoint. Throws when `host` is empty, too long, or neither an ASCII host name nor a numeric address,
-    /// and for a path that no target of a request has.
+    /// for a host that ends in a number without being an address (C-135), and for a path that no target of a request
+    /// has.
     package init(
         host: String, port: UInt16 = defaultPort, security: Security = .tls, webSocketPath: String? = nil
     ) throws(EndpointError) {
         guard !host.isEmpty else { throw .empty }
         guard host.utf8.count <= Self.maxHostByteCount else { throw .hostTooLong(limit: Self.maxHostByteCount) }
         guard port != 0 else { throw .invalidPort("0") }
-        guard IPAddress(host) != nil || host.utf8.allSatisfy(isHostNameByte) else { throw .invalidHost(host) }
+        if IPAddress(host) == nil {
+            guard host.utf8.allSatisfy(isHostNameByte) else { throw .invalidHost(host) }
+            guard !endsInNumber(host.utf8) else { throw .numericHost(host) }
+        }
         if let webSocketPath {
             guard webSocketPath.utf8.count <= Self.maxPathByteCount, webSocketPath.hasPrefix("/"),
                 webSocketPath.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") })
@@ -135,6 +139,9 @@ package enum EndpointError: Error, Sendable, Equatable {
     case unknownScheme(String)
     /// Neither an ASCII host name nor a numeric address. International names need their `xn--` form.
     case invalidHost(String)
+    /// Ends in a number without being four decimal numbers, as `127.1` and `0x7f000001`, which the system would read as
+    /// 127.0.0.1.
+    case numericHost(String)
     case hostTooLong(limit: Int)
     /// Not a number from 1 to 65535.
     case invalidPort(String)
@@ -169,5 +176,22 @@ private func isHostNameByte(_ byte: UInt8) -> Bool {
         UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
         true
     default: false
+    }
+}
+
+/// Whether the last label of a host consists of decimal digits, or of 0x and hexadecimal ones. No name ends in one
+/// (RFC 3696 §2), but the system reads such a host as an address.
+private func endsInNumber(_ host: String.UTF8View) -> Bool {
+    guard var label = host.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: true).last else {
+        return false
+    }
+    let isHexadecimal = label.starts(with: "0x".utf8) || label.starts(with: "0X".utf8)
+    if isHexadecimal { label = label.dropFirst(2) }
+    return label.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        case UInt8(ascii: "a")...UInt8(ascii: "f"), UInt8(ascii: "A")...UInt8(ascii: "F"): isHexadecimal
+        default: false
+        }
     }
 }

@@ -44,8 +44,10 @@ package struct ProxySelector: Sendable {
     private var secure: SelectedProxy?
     private var plain: SelectedProxy?
     private var exclusions = ProxyExclusions("")
-    /// The variables that are ignored.
-    package private(set) var faults: [Fault] = []
+    private var secureFaults: [Fault] = []
+    private var plainFaults: [Fault] = []
+    /// All variables that are ignored.
+    package var faults: [Fault] { plainFaults + secureFaults }
 
     /// Selects no proxy.
     package init() {}
@@ -60,14 +62,16 @@ package struct ProxySelector: Sendable {
             secure = SelectedProxy(address, from: .configuration)
             plain = secure
         case .automatic:
-            plain = read(["all_proxy", "ALL_PROXY"], variable)
-            secure = read(["https_proxy", "HTTPS_PROXY"], variable) ?? plain
+            plain = Self.read(["all_proxy", "ALL_PROXY"], &plainFaults, variable)
+            secure = Self.read(["https_proxy", "HTTPS_PROXY"], &secureFaults, variable) ?? plain
             exclusions = ProxyExclusions(variable("no_proxy") ?? variable("NO_PROXY") ?? "")
         }
     }
 
     /// Reads the first variable that names a proxy. One that is empty or invalid counts as unset.
-    private mutating func read(_ names: [String], _ variable: (String) -> String?) -> SelectedProxy? {
+    private static func read(
+        _ names: [String], _ faults: inout [Fault], _ variable: (String) -> String?
+    ) -> SelectedProxy? {
         for name in names {
             guard let value = variable(name), !value.isEmpty else { continue }
             do throws(ProxyAddressError) {
@@ -81,9 +85,18 @@ package struct ProxySelector: Sendable {
 
     /// Returns the proxy for an endpoint; nil for a loopback address and an excluded host.
     package func proxy(for endpoint: Endpoint) -> SelectedProxy? {
-        guard !endpoint.isLocal, !exclusions.contains(endpoint) else { return nil }
+        guard !isExempt(endpoint) else { return nil }
         return endpoint.security == .tls ? secure : plain
     }
+
+    /// Returns the ignored variables that would choose the proxy for an endpoint (C-126).
+    package func faults(for endpoint: Endpoint) -> [Fault] {
+        guard !isExempt(endpoint) else { return [] }
+        guard endpoint.security == .tls else { return plainFaults }
+        return secure == plain ? secureFaults + plainFaults : secureFaults
+    }
+
+    private func isExempt(_ endpoint: Endpoint) -> Bool { endpoint.isLocal || exclusions.contains(endpoint) }
 
     package static func systemVariable(_ name: String) -> String? {
         unsafe martlet_environment(name).map { unsafe String(cString: $0) }
@@ -134,7 +147,8 @@ package struct ProxyExclusions: Sendable {
             guard entry.port == nil || entry.port == endpoint.port else { return false }
             switch entry.host {
             case .all: return true
-            case .network(let network): return address.map(network.contains) ?? false
+            case .network(let network):
+                return address.map { network.contains($0) || network.contains($0.unmapped) } ?? false
             case .name(let name): return address == nil && (host == name || host.hasSuffix("." + name))
             }
         }

@@ -1,7 +1,10 @@
 /// A failure of a proxy between this client and a server. No case contains a credential.
 public enum ProxyError: Error, Sendable, Hashable {
-    /// The proxy requires credentials, and there are none for a scheme that the client supports.
+    /// The proxy requires a user name and a password, and there are none.
     case authenticationRequired
+    /// The proxy requires authentication by schemes of which the client supports none, such as NTLM and Negotiate; at
+    /// most 64 bytes of ASCII.
+    case unsupportedAuthentication(schemes: String)
     /// The proxy does not accept the credentials.
     case authenticationFailed
     /// The proxy answered CONNECT with this status of HTTP. The reason has at most 64 bytes of ASCII.
@@ -70,6 +73,8 @@ extension ProxyError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .authenticationRequired: "the proxy requires a user name and a password"
+        case .unsupportedAuthentication(let schemes):
+            "the proxy requires authentication by \(schemes), which is not supported"
         case .authenticationFailed: "the proxy does not accept the user name and the password"
         case .refused(let status, let reason):
             "the proxy refuses with the status \(status)\(reason.isEmpty ? "" : " (\(reason))")"

@@ -12,7 +12,10 @@ struct RouteRaceTests {
         var race: RouteRace
         var now = Instant.zero
 
-        init(_ timeouts: Duration?...) { race = RouteRace(timeouts: timeouts, deadline: RouteRaceTests.deadline) }
+        init(_ timeouts: Duration?..., postponedCount: Int = 0) {
+            race = RouteRace(
+                timeouts: timeouts, postponedCount: postponedCount, deadline: RouteRaceTests.deadline)
+        }
 
         /// The actions until the race waits, the wait included.
         mutating func outputs() -> [RouteRace.Output] {
@@ -78,6 +81,20 @@ struct RouteRaceTests {
         #expect(script.race.takeTimedOut() == [0])
         #expect(script.outputs(at: .seconds(14)) == [.abandon(1), .finish(nil), .wait(until: nil)])
         #expect(script.race.takeTimedOut() == [1])
+    }
+
+    // C-127
+    @Test func `a postponed route → it starts when the time of the others is over, and at once after their failure`() {
+        var script = Script(.seconds(5), .seconds(5), nil, nil, postponedCount: 2)
+        #expect(script.outputs() == [.start(0), .wait(until: .zero + RouteRace.delay)])
+        #expect(script.outputs(at: .milliseconds(750)) == [.start(1), .wait(until: .zero + .seconds(5))])
+        script.now = .zero + .seconds(5)
+        #expect(script.outputs() == [.abandon(0), .wait(until: .zero + .milliseconds(5750))])
+        script.race.failed(1)
+        #expect(script.outputs() == [.start(2), .wait(until: .zero + .milliseconds(5750))])
+        #expect(script.outputs(at: .milliseconds(5750)) == [.start(3), .wait(until: Self.deadline)])
+        script.race.connected(3)
+        #expect(script.outputs() == [.abandon(2), .finish(3), .wait(until: nil)])
     }
 
     @Test func `a cancelled race → all attempts are abandoned`() {

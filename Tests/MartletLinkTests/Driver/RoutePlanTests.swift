@@ -91,6 +91,47 @@ struct RoutePlanTests {
         #expect(proxied.candidates.map(\.key) == [RouteMemory.Key(usesProxy: true, isWebSocket: false)])
     }
 
+    // C-127
+    @Test func `suspect routes → they are last in their order, and the others have limited times`() throws {
+        var plan = try Self.plan("martlets://chat.example", variables: Self.http)
+        plan.prefer(RouteMemory.Key(usesProxy: false, isWebSocket: true))
+        plan.postpone([
+            RouteMemory.Key(usesProxy: false, isWebSocket: false), RouteMemory.Key(usesProxy: true, isWebSocket: true),
+        ])
+        let keys = plan.candidates.indices.map { plan.route($0).key }
+        #expect(keys == ["webSocket", "proxy", "direct", "webSocketThroughProxy"])
+        let deadline = Instant.zero + .seconds(9)
+        #expect(
+            plan.race(deadline: deadline)
+                == RouteRace(timeouts: [.seconds(5), .seconds(5), nil, nil], postponedCount: 2, deadline: deadline))
+        plan.remove(0)
+        #expect(plan.candidates.count == 3)
+    }
+
+    // C-127
+    @Test func `no route but suspect ones → none waits for another`() throws {
+        var plan = try Self.plan("martlets://chat.example")
+        plan.postpone(plan.candidates.map(\.key).reversed())
+        #expect(plan.candidates.map(\.isWebSocket) == [true, false])
+        let deadline = Instant.zero + .seconds(9)
+        #expect(plan.race(deadline: deadline) == RouteRace(timeouts: [.seconds(5), nil], deadline: deadline))
+    }
+
+    // C-127
+    @Test func `the last route but one is removed → the other was not the only one`() throws {
+        var plan = try Self.plan("martlets://chat.example")
+        plan.remove(1)
+        #expect(plan.route(0).description == "direct (first to answer)")
+    }
+
+    // C-126
+    @Test func `an invalid variable that NO_PROXY overrules for one port → no WebSocket on the other port`() throws {
+        let variables = ["HTTPS_PROXY": "x:y:z", "NO_PROXY": "chat.example:7227"]
+        #expect(try Self.plan("martlets://chat.example", variables: variables).candidates.count == 1)
+        // It counts as unset.
+        #expect(try Self.plan("martlets://chat.example", variables: ["HTTPS_PROXY": "x:y:z"]).candidates.count == 2)
+    }
+
     // C-94, C-127
     @Test func `a refusal on a remembered direct route → the end of the race; others continue`() throws {
         let direct = RouteMemory.Key(usesProxy: false, isWebSocket: false)

@@ -67,6 +67,53 @@ import Testing
         #expect(silent.routed(nil, try Self.plan()).first?.mark == .fail && silent.step == .end(.unavailable))
     }
 
+    // C-130
+    @Test func `a redirect of a WebSocket without TLS → a captive portal, in the words of a client's status`() {
+        var plain = report("ws://127.0.0.1").report
+        let error = DoctorFailure.transport(.webSocket(.refused(status: 302)))
+        let line = plain.secured(.failure(error), after: .zero, wallClock: 0).first
+        #expect(line?.mark == .fail && line?.json["error"] == .string("captivePortal"))
+        #expect(line?.found == "\(CaptivePortal(.proxy(.redirected(status: 302, host: nil)), isPlain: true)!)")
+        var secure = report("wss://127.0.0.1").report
+        #expect(
+            secure.secured(.failure(error), after: .zero, wallClock: 0).first?.json["error"] == .string("webSocket"))
+    }
+
+    // C-127
+    @Test(arguments: [
+        DoctorFailure.ended, .transport(.timedOut), .malformed(.badMagic(0x4854_5450)), .unexpected(.pong),
+    ])
+    func `no relay on the chosen route → a warning with its name, and the other routes`(failure: DoctorFailure) throws {
+        var report = report("chat.example.com").report
+        report.chooseRoute()
+        var plan = try Self.plan()
+        _ = report.routed(.success(1), plan)
+        #expect(report.step == .secure(nil))
+        _ = report.secured(.success(nil), after: .zero, wallClock: 0)
+        let line = report.greeted(.failure(failure), after: .zero).first
+        #expect(line?.check == .welcome && line?.mark == .warn && report.step == .route)
+        #expect(line?.found.hasPrefix("WebSocket on port 443: ") == true)
+        plan.remove(1)
+        _ = report.routed(.success(0), plan)
+        #expect(report.step == .resolve(try Endpoint(host: "chat.example.com")))
+        _ = report.resolved(.success([v4]), after: .zero)
+        _ = report.connected([.init(address: v4, duration: .zero)])
+        _ = report.secured(.success(nil), after: .zero, wallClock: 0)
+        let last = report.greeted(.failure(failure), after: .zero).first
+        #expect(last?.mark == .fail && last?.found.hasPrefix("direct: ") == true)
+        if case .end = report.step {} else { Issue.record("\(report.step)") }
+    }
+
+    // C-127
+    @Test func `a refusal of a relay on the chosen route → the end, with the name of the route`() throws {
+        var report = report("chat.example.com").report
+        report.chooseRoute()
+        _ = report.routed(.success(1), try Self.plan())
+        _ = report.secured(.success(nil), after: .zero, wallClock: 0)
+        let line = report.greeted(.failure(.refused(Notice(code: .forbidden))), after: .zero).first
+        #expect(line?.mark == .fail && report.step == .end(.noPermission))
+    }
+
     // C-126
     @Test func `an invalid variable → a failure with its name and without its value`() {
         var report = report("chat.example.com").report
@@ -74,6 +121,9 @@ import Testing
         let line = faults.first.map { report.refuse($0) }
         #expect(line?.found == "ALL_PROXY: the scheme of the proxy is none of http, socks5 and socks5h")
         #expect(report.step == .end(.usage))
+        let unused = faults.first.map { DoctorReport.unusedProxy($0) }
+        #expect(unused?.mark == .warn && unused?.found.hasPrefix("ALL_PROXY: ") == true)
+        #expect(unused?.found.contains("secret") == false)
     }
 
     // MARK: Address and name

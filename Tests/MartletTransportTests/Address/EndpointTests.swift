@@ -83,6 +83,23 @@ import Testing
         #expect(throws: error) { try Endpoint(parsing: text) }
     }
 
+    // C-135
+    @Test(arguments: [
+        "2130706433", "0x7f000001", "0X7F000001", "127.1", "127.0.1", "0177.0.0.1", "127.0.0.01", "127.0.0.0x1",
+        "0x", "127.0.0.1.", "1.2.3.4.5", "256.0.0.1", "chat.example.7", "7.",
+    ])
+    func `a host that ends in a number without being an address → an error`(_ host: String) {
+        for text in ["martlet://\(host)", "ws://\(host):80/x", host] {
+            #expect(throws: EndpointError.numericHost(host)) { try Endpoint(parsing: text) }
+        }
+    }
+
+    // C-135
+    @Test(arguments: ["7.example", "0x7f.example", "chat.0xg", "chat.1a", "127.0.0.1", "a.", "example.7a"])
+    func `a host that does not end in a number, and an address → an endpoint`(_ host: String) throws {
+        #expect(try Endpoint(parsing: host).host == host)
+    }
+
     // C-58
     @Test func `text without a scheme gets the default security`() throws {
         #expect(try Endpoint(parsing: "localhost", defaultSecurity: .plain).security == .plain)

@@ -46,6 +46,27 @@ struct ProxyConfigurationTests {
     }
 
     // C-126
+    @Test(arguments: [
+        (["HTTPS_PROXY": "x:y:z"], "chat.example", ["HTTPS_PROXY"]),
+        (["HTTPS_PROXY": "x:y:z"], "martlet://chat.example", []),
+        (["HTTPS_PROXY": "x:y:z"], "localhost", []), (["ALL_PROXY": "x:y:z"], "martlet://127.0.0.1", []),
+        (["HTTPS_PROXY": "x:y:z", "NO_PROXY": "example"], "chat.example", []),
+        (["HTTPS_PROXY": "x:y:z", "NO_PROXY": "example:7227"], "chat.example", []),
+        (["HTTPS_PROXY": "x:y:z", "NO_PROXY": "example:7227"], "wss://chat.example", ["HTTPS_PROXY"]),
+        (["HTTPS_PROXY": "http://p", "ALL_PROXY": "x:y:z"], "chat.example", []),
+        (["HTTPS_PROXY": "http://p", "ALL_PROXY": "x:y:z"], "martlet://chat.example", ["ALL_PROXY"]),
+        (["HTTPS_PROXY": "x:y:z", "ALL_PROXY": "http://p"], "chat.example", ["HTTPS_PROXY"]),
+        (["HTTPS_PROXY": "x:y:z", "ALL_PROXY": "x:y:z"], "chat.example", ["HTTPS_PROXY", "ALL_PROXY"]),
+    ])
+    func `invalid variables → those that would choose the proxy for the address`(
+        variables: [String: String], address: String, names: [String]
+    ) throws {
+        let selector = Self.selector(variables)
+        #expect(selector.faults(for: try Self.endpoint(address)).map(\.variable) == names)
+        #expect(ProxySelector(.none) { variables[$0] }.faults.isEmpty)
+    }
+
+    // C-126
     @Test func `a loopback address → no proxy, also with one of the configuration`() throws {
         let proxy = try ProxyAddress("http://proxy.example")
         let selector = ProxySelector(.proxy(proxy)) { _ in nil }
@@ -75,7 +96,8 @@ struct ProxyConfigurationTests {
         ("chat.example:7227", "martlets://chat.example", true), ("chat.example:443", "martlets://chat.example", false),
         ("chat.example:443", "wss://chat.example", true), ("192.0.2.1", "martlets://192.0.2.1", true),
         ("192.0.2.0/24", "martlets://192.0.2.9", true), ("192.0.2.0/24", "martlets://192.0.3.9", false),
-        ("192.0.2.0/24", "chat.example", false), ("2.1", "martlets://192.0.2.1", false),
+        ("192.0.2.0/24", "martlets://[::ffff:192.0.2.9]", true), ("192.0.2.0/24", "chat.example", false),
+        ("2.1", "martlets://192.0.2.1", false),
         ("[2001:db8::1]", "martlets://[2001:db8::1]", true), ("2001:db8::/32", "martlets://[2001:db8:1::7]", true),
         ("[2001:db8::1]:7227", "martlets://[2001:db8::1]", true),
         ("[2001:db8::1]:1", "martlets://[2001:db8::1]", false), ("chat.example:x", "chat.example", false),

@@ -18,6 +18,7 @@ export function parseEndpoint(text: string, isSecure = true): Endpoint | undefin
     const match = /^(?:(martlets?|wss?):\/\/)?(\[[0-9a-fA-F:.%]+\]|[^:/[\]\s]+)(?::(\d{1,5}))?(\/\S*)?$/.exec(text)
     if (match === null) return undefined
     const [, scheme = isSecure ? 'martlets' : 'martlet', host, port, path] = match
+    if (host === undefined || !isHost(host)) return undefined
     if (port !== undefined && (Number(port) < 1 || Number(port) > 65_535)) return undefined
     const secure = scheme === 'martlets' || scheme === 'wss'
     if (scheme.startsWith('ws')) {
@@ -27,6 +28,12 @@ export function parseEndpoint(text: string, isSecure = true): Endpoint | undefin
     }
     if (path !== undefined && path !== '/') return undefined
     return { url: `${scheme}://${host}:${port ?? defaultPort}`, isSecure: secure }
+}
+
+/** Whether a host that ends in a number is an address of four decimal numbers (C-135). */
+function isHost(host: string): boolean {
+    if (!/(^|\.)(\d+|0x[0-9a-f]*)\.?$/i.test(host)) return true
+    return /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/.test(host)
 }
 
 /**
