@@ -1,5 +1,6 @@
 """The scenarios about WebSockets: clients by other authors, a browser, and reverse proxies in front of a relay."""
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -24,79 +25,117 @@ GUIDE = ROOT / "Guides/reverse-proxy.md"
 PROXY = "127.0.0.9"
 
 
-class WebsocketsPeer:
-    """A WebSocket by the package `websockets`, which offers permessage-deflate."""
-    module = "websockets"
+class Peer:
+    """A WebSocket by another author, who reads and writes bytes only: `next` reads, and any thread writes.
+
+    The reader alone decides when the stream ends, so the last message before a close is never lost.
+    """
 
     def __init__(self, url, stream):
-        from websockets.sync.client import connect
-        self.socket = connect(url, sock=stream, subprotocols=["martlet"], max_size=None)
-
-    def send(self, data):
-        self.socket.send(data)
+        self.socket, self.lock, self.waiting = stream, threading.Lock(), []
+        self.open(url)
 
     def receive(self):
         """The next bytes; none at the end."""
-        from websockets.exceptions import ConnectionClosed
-        try:
-            return self.socket.recv()
-        except ConnectionClosed:
-            return b""
+        while event := self.next():
+            if data := self.bytes_of(event):
+                return data
+        return b""
+
+    def next(self):
+        """The next event; nothing at the end."""
+        while not self.waiting:
+            try:
+                data = self.socket.recv(65536)
+            except ConnectionError:
+                return None
+            if not data:
+                return None
+            with self.lock:
+                self.waiting += self.events(data)
+        return self.waiting.pop(0)
 
     def close(self):
+        with contextlib.suppress(OSError):
+            self.socket.shutdown(socket.SHUT_RDWR)
         self.socket.close()
 
 
-class WsprotoPeer:
-    """A WebSocket by the package `wsproto`, which reads and writes bytes only."""
+class WebsocketsPeer(Peer):
+    """The package `websockets`, which offers permessage-deflate."""
+    module = "websockets"
+
+    def open(self, url):
+        from websockets.client import ClientProtocol
+        from websockets.extensions.permessage_deflate import ClientPerMessageDeflateFactory
+        from websockets.uri import parse_uri
+        self.protocol = ClientProtocol(parse_uri(url), extensions=[ClientPerMessageDeflateFactory()],
+                                       subprotocols=["martlet"], max_size=None)
+        self.protocol.send_request(self.protocol.connect())
+        self.flush()
+        self.next()
+        if self.protocol.handshake_exc or self.protocol.subprotocol != "martlet":
+            raise Failure(f"websockets: {self.protocol.handshake_exc}")
+
+    def flush(self):
+        for data in self.protocol.data_to_send():
+            if data:
+                self.socket.sendall(data)
+
+    def events(self, data):
+        self.protocol.receive_data(data)
+        # Answers to pings and to a close. The relay may have ended the stream already.
+        with contextlib.suppress(OSError):
+            self.flush()
+        return self.protocol.events_received()
+
+    def bytes_of(self, event):
+        from websockets.frames import Opcode
+        return bytes(event.data) if event.opcode in (Opcode.BINARY, Opcode.CONT) else b""
+
+    def send(self, data):
+        with self.lock:
+            self.protocol.send_binary(data)
+            self.flush()
+
+
+class WsprotoPeer(Peer):
+    """The package `wsproto`. Each message is cut, so that the relay joins fragments."""
     module = "wsproto"
 
-    def __init__(self, url, stream):
+    def open(self, url):
         from wsproto import ConnectionType, WSConnection
         from wsproto.events import AcceptConnection, Request
         url = urllib.parse.urlsplit(url)
-        self.lock = threading.Lock()
-        self.socket = stream
         self.protocol = WSConnection(ConnectionType.CLIENT)
         self.write(Request(host=url.netloc, target=url.path, subprotocols=["martlet"]))
-        self.waiting = []
         accepted = self.next()
         if not isinstance(accepted, AcceptConnection) or accepted.subprotocol != "martlet":
             raise Failure(f"wsproto: {accepted}")
 
     def write(self, event):
-        with self.lock:
-            self.socket.sendall(self.protocol.send(event))
+        self.socket.sendall(self.protocol.send(event))
 
-    def next(self):
-        """The next event; nothing at the end."""
-        while not self.waiting:
-            data = self.socket.recv(65536)
-            self.protocol.receive_data(data or None)
-            self.waiting += self.protocol.events()
-            if not data and not self.waiting:
-                return None
-        return self.waiting.pop(0)
+    def events(self, data):
+        from wsproto.events import CloseConnection, Ping
+        self.protocol.receive_data(data)
+        found = list(self.protocol.events())
+        for event in found:
+            if isinstance(event, (Ping, CloseConnection)):
+                # The relay may have ended the stream already.
+                with contextlib.suppress(OSError):
+                    self.write(event.response())
+        return found
+
+    def bytes_of(self, event):
+        from wsproto.events import BytesMessage
+        return bytes(event.data) if isinstance(event, BytesMessage) else b""
 
     def send(self, data):
         from wsproto.events import BytesMessage
-        # Each message is cut, so that the relay joins fragments.
-        self.write(BytesMessage(data[:1], message_finished=False))
-        self.write(BytesMessage(data[1:]))
-
-    def receive(self):
-        from wsproto.events import BytesMessage, CloseConnection, Ping
-        while event := self.next():
-            if isinstance(event, BytesMessage) and event.data:
-                return bytes(event.data)
-            if isinstance(event, Ping):
-                self.write(event.response())
-            if isinstance(event, CloseConnection):
-                break
-        return b""
-
-    def close(self):
-        self.socket.close()
+        with self.lock:
+            self.write(BytesMessage(data[:1], message_finished=False))
+            self.write(BytesMessage(data[1:]))
 
 
 def dial(host, port, context):
@@ -130,7 +169,9 @@ def dial(host, port, context):
                     data = far.recv(65536)
                     if not data:
                         break
-                    server.sendall(data)
+                    # A server that has ended the stream may have sent bytes before.
+                    with contextlib.suppress(OSError):
+                        server.sendall(data)
         except OSError:
             pass
         finally:
@@ -162,20 +203,17 @@ class Tunnel:
         peer = self.peer(f"ws://localhost:{self.server}/martlet", stream)
 
         def back():
-            try:
+            with contextlib.suppress(OSError):
                 while data := peer.receive():
                     connection.sendall(data)
                 connection.shutdown(socket.SHUT_WR)
-            except OSError:
-                pass
         threading.Thread(target=back, daemon=True).start()
-        try:
+        # The stream ends with the connection. A failed write ends one direction only.
+        with contextlib.suppress(OSError):
             while data := connection.recv(65536):
-                peer.send(data)
-        except OSError:
-            pass
-        finally:
-            peer.close()
+                with contextlib.suppress(OSError):
+                    peer.send(data)
+        peer.close()
 
     def close(self):
         self.listener.close()
