@@ -1,6 +1,8 @@
 """The scenarios about WebSockets: clients by other authors, a browser, and reverse proxies in front of a relay."""
 
+import base64
 import contextlib
+import hashlib
 import importlib.util
 import json
 import os
@@ -138,6 +140,57 @@ class WsprotoPeer(Peer):
             self.write(BytesMessage(data[1:]))
 
 
+class WslayPeer(Peer):
+    """The library wslay, in a program of its own behind the upgrade."""
+    module = "wslay"
+    program = None
+
+    @classmethod
+    def build(cls, place):
+        """Whether the program is built; not so without the library or a compiler."""
+        if not shutil.which("gcc") or not pathlib.Path("/usr/include/wslay/wslay.h").exists():
+            return False
+        cls.program = place.folder / "wslay"
+        source = pathlib.Path(__file__).resolve().with_name("wslay.c")
+        built = subprocess.run(["gcc", "-O1", "-o", cls.program, source, "-lwslay"], capture_output=True)
+        place.check(built.returncode == 0, "the peer by wslay compiles", built.stderr.decode()[-500:])
+        return True
+
+    def open(self, url):
+        url = urllib.parse.urlsplit(url)
+        key = base64.b64encode(os.urandom(16)).decode()
+        self.socket.sendall(
+            f"GET {url.path} HTTP/1.1\r\nHost: {url.netloc}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            f"Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n"
+            "Sec-WebSocket-Protocol: martlet\r\n\r\n".encode())
+        answer = b""
+        # A server sends nothing before the hello.
+        while not answer.endswith(b"\r\n\r\n"):
+            part = self.socket.recv(65536)
+            if not part:
+                break
+            answer += part
+        accepted = base64.b64encode(hashlib.sha1(f"{key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11".encode()).digest())
+        fields = dict(line.lower().split(b": ", 1) for line in answer.split(b"\r\n")[1:-2])
+        if (not answer.startswith(b"HTTP/1.1 101 ") or fields.get(b"sec-websocket-accept") != accepted.lower()
+                or fields.get(b"sec-websocket-protocol") != b"martlet"):
+            raise Failure(f"wslay: {answer}")
+        near, far = socket.socketpair()
+        with self.socket, far:
+            ends = [far.fileno(), self.socket.fileno()]
+            subprocess.Popen([self.program, *map(str, ends)], pass_fds=ends)
+        self.socket = near
+
+    def next(self):
+        return self.socket.recv(65536)
+
+    def bytes_of(self, event):
+        return event
+
+    def send(self, data):
+        self.socket.sendall(data)
+
+
 def dial(host, port, context):
     """A stream to a server; with a context, a socket whose bytes one thread carries through TLS.
 
@@ -232,9 +285,11 @@ def peers(place):
     tokens = place.folder / "tokens"
     tokens.write_text("ada open-sesame\nbob swordfish\n")
     kinds = [kind for kind in (WebsocketsPeer, WsprotoPeer) if importlib.util.find_spec(kind.module)]
+    if WslayPeer.build(place):
+        kinds.append(WslayPeer)
     has_browser = shutil.which("chromium")
     if not kinds and not has_browser:
-        raise Unavailable("there is neither the package websockets nor wsproto of Python, and no chromium")
+        raise Unavailable("there is neither the package websockets nor wsproto of Python, no wslay, and no chromium")
     for kind in kinds:
         for scheme, more in (("ws", []), ("wss", options)):
             relay = Relay(place, *more, store=f"{kind.module}-{scheme}", access=("--tokens", tokens))
