@@ -143,7 +143,7 @@ weather: deps ## lose real packets, and compare with plain TCP in the same weath
 	@Benchmarks/Weather/weather --loss "$(LOSS)" --seconds $(SECONDS_EACH) $(tls) $(WEATHER)
 
 test: deps lint ## lint, build with warnings as errors and run every test
-	@Scripts/install-dependencies fish gcc groff man-db openssl python3 spin tshark zsh
+	@Scripts/install-dependencies fish gcc groff libwslay-dev man-db openssl python3 spin tshark zsh
 	@Scripts/generate-registries --check
 	@Scripts/generate-bounds --check
 	@Dev/Scripts/planted-bugs --check
@@ -254,7 +254,7 @@ soak: build ## let 200 clients come, go and be cut off for MINUTES=30; fail when
 	@.build/release/martlet-lab soak --minutes $(MINUTES)
 
 operations: deps ## operate relays as an administrator does: make operations OPERATIONS="--only reload --quick"
-	@Scripts/install-dependencies gcc openssl python3 influxdb microsocks tinyproxy
+	@Scripts/install-dependencies gcc openssl python3 influxdb libwslay-dev microsocks tinyproxy
 	@$(SWIFT) build $(release) --quiet --product martlet
 	@Scripts/operations $(OPERATIONS)
 

@@ -1,6 +1,9 @@
 """The scenarios about WebSockets: clients by other authors, a browser, and reverse proxies in front of a relay."""
 
+import base64
 import contextlib
+import hashlib
+import http.client
 import importlib.util
 import json
 import os
@@ -36,19 +39,17 @@ class Peer:
         self.open(url)
 
     def receive(self):
-        """The next bytes; none at the end."""
-        while event := self.next():
-            if data := self.bytes_of(event):
-                return data
+        """The next bytes; none at the end, which a reset of the connection is, too."""
+        with contextlib.suppress(ConnectionError):
+            while event := self.next():
+                if data := self.bytes_of(event):
+                    return data
         return b""
 
     def next(self):
         """The next event; nothing at the end."""
         while not self.waiting:
-            try:
-                data = self.socket.recv(65536)
-            except ConnectionError:
-                return None
+            data = self.socket.recv(65536)
             if not data:
                 return None
             with self.lock:
@@ -136,6 +137,57 @@ class WsprotoPeer(Peer):
         with self.lock:
             self.write(BytesMessage(data[:1], message_finished=False))
             self.write(BytesMessage(data[1:]))
+
+
+class WslayPeer(Peer):
+    """The library wslay, in a program of its own behind the upgrade."""
+    module = "wslay"
+    program = None
+
+    @classmethod
+    def build(cls, place):
+        """Whether the program is built; not so without the library or a compiler."""
+        if not shutil.which("gcc") or not pathlib.Path("/usr/include/wslay/wslay.h").exists():
+            return False
+        cls.program = place.folder / "wslay"
+        source = pathlib.Path(__file__).resolve().with_name("wslay.c")
+        built = subprocess.run(["gcc", "-O1", "-o", cls.program, source, "-lwslay"], capture_output=True)
+        place.check(built.returncode == 0, "the peer by wslay compiles", built.stderr.decode()[-500:])
+        return True
+
+    def open(self, url):
+        url = urllib.parse.urlsplit(url)
+        key = base64.b64encode(os.urandom(16)).decode()
+        self.socket.sendall(
+            f"GET {url.path} HTTP/1.1\r\nHost: {url.netloc}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            f"Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n"
+            "Sec-WebSocket-Protocol: martlet\r\n\r\n".encode())
+        answer = b""
+        # A server sends nothing before the hello.
+        while not answer.endswith(b"\r\n\r\n"):
+            part = self.socket.recv(65536)
+            if not part:
+                break
+            answer += part
+        accepted = base64.b64encode(hashlib.sha1(f"{key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11".encode()).digest())
+        fields = dict(line.lower().split(b": ", 1) for line in answer.split(b"\r\n")[1:-2])
+        if (not answer.startswith(b"HTTP/1.1 101 ") or fields.get(b"sec-websocket-accept") != accepted.lower()
+                or fields.get(b"sec-websocket-protocol") != b"martlet"):
+            raise Failure(f"wslay: {answer}")
+        near, far = socket.socketpair()
+        with self.socket, far:
+            ends = [far.fileno(), self.socket.fileno()]
+            subprocess.Popen([self.program, *map(str, ends)], pass_fds=ends)
+        self.socket = near
+
+    def next(self):
+        return self.socket.recv(65536)
+
+    def bytes_of(self, event):
+        return event
+
+    def send(self, data):
+        self.socket.sendall(data)
 
 
 def dial(host, port, context):
@@ -226,15 +278,17 @@ def certificates(place):
 
 
 def peers(place):
-    """The reference client, written from the specification, through WebSockets by other authors; and a browser."""
+    """The reference client, written from the specification, through WebSockets by other authors; files; a browser."""
     options, folder = certificates(place)
     context = ssl.create_default_context(cafile=folder / "ca.pem")
     tokens = place.folder / "tokens"
     tokens.write_text("ada open-sesame\nbob swordfish\n")
     kinds = [kind for kind in (WebsocketsPeer, WsprotoPeer) if importlib.util.find_spec(kind.module)]
+    if WslayPeer.build(place):
+        kinds.append(WslayPeer)
     has_browser = shutil.which("chromium")
     if not kinds and not has_browser:
-        raise Unavailable("there is neither the package websockets nor wsproto of Python, and no chromium")
+        raise Unavailable("there is neither the package websockets nor wsproto of Python, no wslay, and no chromium")
     for kind in kinds:
         for scheme, more in (("ws", []), ("wss", options)):
             relay = Relay(place, *more, store=f"{kind.module}-{scheme}", access=("--tokens", tokens))
@@ -247,8 +301,10 @@ def peers(place):
                         done.stderr.decode(errors="replace")[-500:] + relay.tail())
             place.check(relay.stop() == 0, "the relay ends")
             place.check(relay.wait_for("ended")["faults"] == 0, "the relay finds no fault")
+    files(place, options, context)
     if has_browser:
         in_browser(place)
+        page_of_relay(place)
 
 
 def in_browser(place):
@@ -294,6 +350,81 @@ def in_browser(place):
             page.process.terminate()
             page.process.wait()
     strict.wait_for("webSocketFailed")
+
+
+def files(place, options, context):
+    """The files of --web with and without TLS, after a reload, and of a folder that is refused."""
+    folder = place.folder / "files"
+    folder.mkdir()
+    (folder / "index.html").write_text("<title>one</title>")
+    (folder / ".secret").write_text("secret")
+    (folder / "link.txt").symlink_to("/etc/passwd")
+    large = os.urandom(4 << 20)
+    (folder / "large.png").write_bytes(large)
+    for more in ([], options):
+        relay = Relay(place, "--web", folder, *more, store=f"files{len(more)}", access=("--allow-all",))
+
+        def get(path, method="GET", **fields):
+            connection = (http.client.HTTPSConnection("localhost", relay.port, timeout=TIMEOUT, context=context) if more
+                          else http.client.HTTPConnection("localhost", relay.port, timeout=TIMEOUT))
+            connection.request(method, path, headers={name.replace("_", "-"): each for name, each in fields.items()})
+            response = connection.getresponse()
+            return response.status, response.read(), response
+        status, body, response = get("/")
+        place.check(status == 200 and body == (folder / "index.html").read_bytes()
+                    and response.getheader("Content-Type").startswith("text/html"), "a browser gets the page")
+        place.check(get("/", If_None_Match=response.getheader("ETag"))[:2] == (304, b""),
+                    "an unchanged file is not sent")
+        place.check(get("/large.png")[1] == large, "a large file arrives whole")
+        place.check(get("/large.png", "HEAD")[:2] == (200, b""), "HEAD has no content")
+        found = [get(path)[0] for path in ("/.secret", "/link.txt", "/../files/index.html", "/%2e%2e/tokens", "/none")]
+        place.check(found == [404] * 5 and get("/", "POST")[0] == 405, "other requests are refused", found)
+        place.check(get("/martlet")[0] == 400, "the path of WebSockets is theirs")
+        (folder / "index.html").write_text("<title>two</title>")
+        place.check(relay.reload()["event"] == "reloaded" and b"two" in get("/")[1], "a reload reads the files again")
+        os.truncate(folder / "large.png", (16 << 20) + 1)
+        place.check("has more than 16 MiB" in relay.reload()["error"] and get("/large.png")[1] == large,
+                    "a folder beyond the bound is refused, and the earlier files stay")
+        checked = subprocess.run([str(word) for word in [*relay.command, "--check"]], capture_output=True)
+        place.check(checked.returncode == 1 and b"has more than 16 MiB" in checked.stderr, "`serve --check` checks it")
+        (folder / "large.png").write_bytes(large)
+        place.check(relay.stop() == 0 and relay.wait_for("ended")["faults"] == 0, "the relay finds no fault")
+
+
+def page_of_relay(place):
+    """Chromium opens the chat page of the examples from the relay itself, and signs in with its client."""
+    folder = place.folder / "chat"
+    shutil.copytree(ROOT / "Examples/WebChat", folder)
+    if not shutil.which("esbuild"):
+        return
+    subprocess.run(["esbuild", ROOT / "Clients/TypeScript/src/index.ts", "--bundle", "--format=esm",
+                    "--target=es2022", f"--outfile={folder / 'martlet.js'}"], check=True, capture_output=True)
+    relay = Relay(place, "--web", folder, store="page", access=("--allow-all",))
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        page = browser.Browser(profile)
+        try:
+            page.page("Page.navigate", {"url": f"http://127.0.0.1:{relay.port}/"})
+            page.wait("document.getElementById('sign-in')?.hidden === false", "the page of the relay")
+            place.check(page.evaluate("getComputedStyle(document.querySelector('.card')).display") == "grid",
+                        "the page has its style")
+            page.evaluate("(() => { const form = document.getElementById('sign-in-form');"
+                          "form.elements.account.value = 'ada'; form.requestSubmit(); })()")
+            page.wait("document.getElementById('chat')?.hidden === false", "the chat")
+            page.evaluate("(() => { document.getElementById('text').value = 'from the page';"
+                          "document.getElementById('composer').requestSubmit(); })()")
+            page.wait("document.getElementById('messages')?.innerText.includes('from the page')", "the message")
+            faults = [event["params"] for event in page.events if event.get("method") == "Runtime.exceptionThrown"
+                      or event.get("method") == "Log.entryAdded" and event["params"]["entry"]["level"] == "error"]
+            place.check(not faults, "the browser reports no errors", faults)
+            page.evaluate("window.done = null; fetch('https://example.com').then(() => window.done = 'sent',"
+                          "() => window.done = 'refused'); void 0")
+            place.check(wait_until(lambda: page.evaluate("window.done"), "the answer") == "refused",
+                        "a page connects to its own host only")
+        finally:
+            page.process.terminate()
+            page.process.wait()
+    lines = relay.lines("lobby")
+    place.check(lines == ["from the page"], "the page of the relay sends a message", lines)
 
 
 def configuration(language, changes):

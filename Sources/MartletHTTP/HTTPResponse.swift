@@ -6,6 +6,8 @@ package struct HTTPResponse: Sendable {
 
         package static let ok = Status(code: 200)
         package static let noContent = Status(code: 204)
+        package static let movedPermanently = Status(code: 301)
+        package static let notModified = Status(code: 304)
         package static let badRequest = Status(code: 400)
         package static let unauthorized = Status(code: 401)
         package static let forbidden = Status(code: 403)
@@ -26,6 +28,8 @@ package struct HTTPResponse: Sendable {
             case 101: "Switching Protocols"
             case 200: "OK"
             case 204: "No Content"
+            case 301: "Moved Permanently"
+            case 304: "Not Modified"
             case 400: "Bad Request"
             case 401: "Unauthorized"
             case 403: "Forbidden"
@@ -70,7 +74,9 @@ package struct HTTPResponse: Sendable {
     package func bytes(isHead: Bool, closes: Bool) -> [UInt8] {
         var head = Self.statusLine(status)
         for field in fields { Self.append(field, to: &head) }
-        if status != .noContent { Self.append(HTTPField("content-length", "\(body.count)"), to: &head) }
+        if status != .noContent, status != .notModified {
+            Self.append(HTTPField("content-length", "\(body.count)"), to: &head)
+        }
         if closes { Self.append(HTTPField("connection", "close"), to: &head) }
         head += "\r\n"
         return Array(head.utf8) + (isHead ? [] : body)

@@ -32,6 +32,8 @@
 @_exported public import struct MartletTransport.TLSServerOptions
 @_exported public import enum MartletTransport.TransportError
 @_exported public import enum MartletTransport.WebSocketError
+@_exported public import class MartletWebSocket.WebFolder
+@_exported public import enum MartletWebSocket.WebFolderError
 @_exported public import struct MartletWebSocket.WebSocketOptions
 @_exported public import struct MartletWire.AccountName
 @_exported public import struct MartletWire.Attachment

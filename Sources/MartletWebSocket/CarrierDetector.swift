@@ -6,13 +6,16 @@ import MartletWire
 ///
 /// | state | owns | ends |
 /// |---|---|---|
-/// | detecting | the first bytes, at most three | the application protocol; a byte that `GET ` does not have, or its last one; the end of the transport |
+/// | detecting | the first bytes, at most seven | the application protocol; a byte that no method has, or the last one of a method; the end of the transport |
 ///
 /// The detector is the handler of the transport until then. A transport of frames is that of the caller without a
 /// layer thereafter.
 package final class CarrierDetector: TransportHandler {
     /// The begin of a request. The first byte of a frame is not one of a text (W-5).
-    private static let request = Array("GET ".utf8)
+    private static let methods = [Array("GET ".utf8)]
+    /// The begins of requests where there are files (C-131).
+    private static let methodsWithFiles =
+        methods + ["HEAD ", "POST ", "PUT ", "DELETE ", "OPTIONS ", "PATCH "].map { Array($0.utf8) }
 
     private let options: WebSocketOptions
     private let handler: any TransportHandler
@@ -61,10 +64,10 @@ package final class CarrierDetector: TransportHandler {
 
     package func transport(_ transport: any Transport, didReceive bytes: RawSpan) {
         self.bytes += [UInt8](copying: bytes)
-        let count = min(self.bytes.count, Self.request.count)
-        let isRequest = self.bytes.prefix(count).elementsEqual(Self.request.prefix(count))
-        if isRequest, count < Self.request.count { return }
         let received = self.bytes
+        let methods = options.files == nil ? Self.methods : Self.methodsWithFiles
+        let isRequest = methods.contains { received.starts(with: $0) }
+        if !isRequest, methods.contains(where: { $0.starts(with: received) }) { return }
         self.bytes = []
         if isRequest {
             beginWebSocket(transport).transport(transport, didReceive: received.rawBytes)

@@ -2,7 +2,7 @@ public import MartletTransport
 
 /// The WebSockets that a server accepts beside connections without HTTP, on the same addresses (C-117).
 public struct WebSocketOptions: Sendable, Hashable {
-    /// The path of the requests, without a query. Others are answered with 404.
+    /// The path of the requests, without a query. Others are answered with a file, or with 404.
     public var path = Endpoint.defaultWebSocketPath
     /// The origins of pages that may connect, such as `https://chat.example.com`, beside those of the host of the
     /// request; `*` stands for all. Clients that are no browsers state no origin (C-121).
@@ -10,6 +10,8 @@ public struct WebSocketOptions: Sendable, Hashable {
     /// The proxies that state the address of their client in the field `X-Forwarded-For`. The address is the peer's for
     /// limits and events (C-122).
     public var forwarders: [IPNetwork] = []
+    /// The files with which requests at other paths are answered; nil for none (C-131).
+    public var files: WebFolder?
 
     /// Creates options.
     public init() {}

@@ -12,7 +12,7 @@ import MartletWire
 /// | upgrading | a client's request or a server's answer is due; the handler's bytes wait | completion, a failure, close |
 /// | open | | close, a failure, the end of the stream below |
 /// | finishing | the handler's last bytes are sent, then a close frame | the transport below |
-/// | closing | nothing more is sent but the output of the WebSocket itself, such as a close frame | the transport below |
+/// | closing | nothing more is sent but the output of the WebSocket itself, such as a close frame, or a response | the transport below |
 package final class WebSocketTransport: Transport, @unchecked Sendable {  // All state is accessed on its loop only.
     private enum Phase: UInt8 {
         case idle
@@ -34,11 +34,13 @@ package final class WebSocketTransport: Transport, @unchecked Sendable {  // All
         /// The address that a proxy states.
         var statedAddress: SocketAddress?
         var closeReason: CloseReason?
+        /// What a response retains until its end: its share of the folder, and the handler with the connection's.
+        var held: [AnyObject] = []
 
         var unsentByteCount: Int { output.count - sentCount }
         var isOver: Bool {
             client == nil && server == nil && unsentByteCount == 0 && ping == nil && statedAddress == nil
-                && closeReason == nil
+                && closeReason == nil && held.isEmpty
         }
     }
 
@@ -221,12 +223,29 @@ package final class WebSocketTransport: Transport, @unchecked Sendable {  // All
         switch step {
         case .incomplete: break
         case .refused(let error, let answer): fail(error, answer: answer)
+        case .answered(let response, let share): respond(response, share)
         case .accepted(let answer, let rest, let client):
             append(answer)
             activity?.statedAddress = client
             opened()
             if !rest.isEmpty { read(rest.rawBytes) }
         }
+    }
+
+    /// Sends a response in place of the upgrade (C-131). For the handler the connection ends before.
+    private func respond(_ response: [UInt8], _ share: WebFolder.Share) {
+        phase = .closing
+        let (activity, handler) = (presentActivity, handler)
+        activity.server = nil
+        // All responses with a file have its bytes in common.
+        activity.output = response
+        activity.held = [share]
+        self.handler = nil
+        if let handler {
+            activity.held.append(handler)
+            handler.transport(self, didClose: .endOfStream)
+        }
+        lower.close(within: WebFolder.responseTimeout)
     }
 
     private func opened() {
@@ -350,5 +369,6 @@ extension WebSocketTransport: TransportHandler {
         let handler = handler
         self.handler = nil
         handler?.transport(self, didClose: activity?.closeReason ?? reason)
+        activity?.held = []
     }
 }

@@ -34,6 +34,8 @@ package struct WebSocketServerUpgrade: Sendable {
         case incomplete
         /// The WebSocket begins behind the answer, with bytes of the client that have arrived already.
         case accepted(answer: [UInt8], rest: [UInt8], client: SocketAddress?)
+        /// The connection ends with the response of the folder (C-131).
+        case answered([UInt8], WebFolder.Share)
         /// The connection ends with the answer.
         case refused(WebSocketError, answer: [UInt8])
     }
@@ -57,6 +59,10 @@ package struct WebSocketServerUpgrade: Sendable {
             return Self.refuse(HTTPResponse.Status(error))
         }
         guard let request else { return .incomplete }
+        if let files = options.files, request.path != options.path {
+            guard let share = files.takeShare() else { return Self.refuse(.serviceUnavailable) }
+            return .answered(files.response(to: request), share)
+        }
         if let (status, fields) = fault(of: request) { return Self.refuse(status, fields) }
         let isForwarder = peer.map { peer in options.forwarders.contains { $0.contains(peer.ip) } } ?? false
         let client = isForwarder ? ForwardedAddress.find(in: request.fields, proxies: options.forwarders) : nil

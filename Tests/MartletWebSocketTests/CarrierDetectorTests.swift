@@ -10,12 +10,13 @@ struct CarrierDetectorTests {
     private static let frame: [UInt8] = [0x8D, 0x4D, 0x52, 0x54, 1, 0]
 
     private static func detect(
-        _ applicationProtocol: String?, _ bytes: [UInt8], cut: Int, on loop: EventLoop
+        _ applicationProtocol: String?, _ bytes: [UInt8], cut: Int, on loop: EventLoop,
+        options: WebSocketOptions = WebSocketOptions()
     ) -> (lower: ScriptedTransport, handler: RecordingHandler, isWebSocket: Bool) {
         let lower = ScriptedTransport(on: loop, applicationProtocol: applicationProtocol)
         let handler = RecordingHandler()
         var webSocket: WebSocketTransport?
-        CarrierDetector.start(lower, WebSocketOptions(), handler: handler) { webSocket = $0 }
+        CarrierDetector.start(lower, options, handler: handler) { webSocket = $0 }
         lower.connect()
         if cut > 0 { lower.give(Array(bytes[..<cut])) }
         if cut < bytes.count, lower.end == nil { lower.give(Array(bytes[cut...])) }
@@ -47,6 +48,30 @@ struct CarrierDetectorTests {
                     let found = Self.detect(name, bytes, cut: cut, on: loop)
                     #expect(found.isWebSocket && found.handler.received == [])
                     #expect(String(decoding: found.lower.take(), as: UTF8.self).hasPrefix("HTTP/1.1 404 "))
+                }
+            }
+        }
+    }
+
+    // C-131
+    @Test("requests of each method, and other texts, where there are files -> responses; the handler gets the texts")
+    func methods() async throws {
+        var options = WebSocketOptions()
+        options.files = WebFolder(WebFiles(["index.html": []]))
+        try await onLoop { [options] loop in
+            for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"] {
+                let bytes = Array("\(method) / HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
+                for cut in 0...bytes.count {
+                    let found = Self.detect(nil, bytes, cut: cut, on: loop, options: options)
+                    #expect(found.isWebSocket && found.handler.received == [])
+                    let status = ["GET", "HEAD"].contains(method) ? "200" : "405"
+                    #expect(String(decoding: found.lower.take(), as: UTF8.self).hasPrefix("HTTP/1.1 \(status) "))
+                }
+            }
+            for text in ["POSTX", "HELP ", "PURGE ", "EHLO a", "get / "] {
+                for cut in 0...text.utf8.count {
+                    let found = Self.detect(nil, Array(text.utf8), cut: cut, on: loop, options: options)
+                    #expect(!found.isWebSocket && found.handler.received == Array(text.utf8))
                 }
             }
         }

@@ -208,6 +208,52 @@ struct WebSocketTransportTests {
         }
     }
 
+    // C-131, Specs/hostile.md row 131
+    @Test("a request of a file -> the end of the connection for the handler, all bytes, its share until the last event")
+    func answered() async throws {
+        var options = WebSocketOptions()
+        let content = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+        let folder = WebFolder(WebFiles(["a.png": content]))
+        options.files = folder
+        try await onLoop { [options] loop in
+            let lower = ScriptedTransport(on: loop)
+            var handler: RecordingHandler? = RecordingHandler()
+            weak let released = handler
+            _ = WebSocketTransport(options, over: lower, handler: handler!)
+            handler?.outgoing = [1]
+            lower.give(Array("GET /a.png HTTP/1.1\r\nHost: a\r\n\r\nmore".utf8))
+            #expect(handler?.reason == .endOfStream && handler?.connectCount == 0)
+            handler = nil
+            #expect(lower.end == .flushed && lower.closeDuration == WebFolder.responseTimeout)
+            let response = lower.take(capacity: 19 << 10)
+            #expect(response.starts(with: "HTTP/1.1 200 OK\r\n".utf8) && response.suffix(content.count) == content[...])
+            #expect(released != nil)
+            lower.didClose(.reset)
+            #expect(released == nil && released?.reason == nil)
+        }
+    }
+
+    // C-131, Specs/hostile.md row 131
+    @Test("more requests than responses are permitted at a time -> 503, until one has ended")
+    func tooManyResponses() async throws {
+        var options = WebSocketOptions()
+        options.files = WebFolder(WebFiles(["index.html": [1]]))
+        try await onLoop { [options] loop in
+            func status() -> (lower: ScriptedTransport, status: String) {
+                let lower = ScriptedTransport(on: loop)
+                _ = WebSocketTransport(options, over: lower, handler: RecordingHandler())
+                lower.give(Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8))
+                return (lower, String(decoding: lower.take().dropFirst(9).prefix(3), as: UTF8.self))
+            }
+            let first = (0..<WebFolder.maxResponseCount).map { _ in status() }
+            #expect(first.allSatisfy { $0.status == "200" })
+            #expect(status().status == "503")
+            first[7].lower.didClose()
+            #expect(status().status == "200")
+            for each in first { each.lower.didClose() }
+        }
+    }
+
     // C-119, Specs/hostile.md row 110
     @Test("a request that is not complete at the end of the handshake -> 408")
     func late() async throws {

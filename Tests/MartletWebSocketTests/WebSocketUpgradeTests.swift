@@ -11,6 +11,7 @@ struct WebSocketUpgradeTests {
     enum Answer: Equatable, Sendable {
         case incomplete
         case accepted(rest: String, client: String?)
+        case answered
         case refused(UInt16)
     }
 
@@ -146,6 +147,7 @@ struct WebSocketUpgradeTests {
         }
         switch result {
         case nil, .incomplete: return (.incomplete, [])
+        case .answered(let bytes, _): return (.answered, bytes)
         case .accepted(let bytes, let rest, let client):
             let text = String(decoding: rest + late, as: UTF8.self)
             return (.accepted(rest: text, client: client.map { "\($0.ip)" }), bytes)
@@ -166,6 +168,21 @@ struct WebSocketUpgradeTests {
             let text = String(decoding: bytes, as: UTF8.self)
             #expect(text.hasPrefix("HTTP/1.1 \(status) ") && text.contains("connection: close\r\n"))
             #expect(text.contains("sec-websocket-version: 13\r\n") == (status == 426))
+        }
+    }
+
+    // C-131
+    @Test("the requests of all cases where there are files -> the same answers at the path, responses at others")
+    func withFiles() {
+        var options = WebSocketOptions()
+        options.files = WebFolder(WebFiles([:]))
+        for test in Self.cases {
+            let (found, bytes) = answer(test.request, cut: 0, options: options)
+            if test.answer == .refused(404) {
+                #expect(found == .answered && bytes.starts(with: "HTTP/1.1 404 ".utf8), "\(test.testDescription)")
+            } else {
+                #expect(found == test.answer, "\(test.testDescription)")
+            }
         }
     }
 

@@ -14,6 +14,8 @@ package final class ScriptedTransport: Transport, @unchecked Sendable {  // The 
     package let remoteAddress: SocketAddress?
     package let applicationProtocol: String?
     package private(set) var end: End?
+    /// The duration of a close that has one.
+    package private(set) var closeDuration: Duration?
     package private(set) var needsWrite = false
     private var handler: (any TransportHandler)?
 
@@ -34,6 +36,11 @@ package final class ScriptedTransport: Transport, @unchecked Sendable {  // The 
     package func close(afterFlush: Bool) {
         end = end ?? (afterFlush ? .flushed : .discarded)
         needsWrite = true
+    }
+
+    package func close(within duration: Duration) {
+        closeDuration = duration
+        close(afterFlush: true)
     }
 
     // MARK: For tests

@@ -61,6 +61,9 @@ enum ServeCommand {
     private static let webProxies = network(
         "web-proxy",
         help: "take the address of a WebSocket's client from the field X-Forwarded-For of this proxy")
+    private static let web = Option.text(
+        "web", "DIR", help: "answer requests of HTTP at other paths with the files of the directory DIR, to everyone"
+    ).changing(.valueAtReload)
     private static let accountRate = Option.count(
         "account-rate", in: 1...1_000_000,
         help: "messages a second that an account may publish, after ten times as many [any number]")
@@ -99,7 +102,7 @@ enum ServeCommand {
             memory.spec,
             drain.spec,
             multipath.spec, loops.spec, spin.spec, maxConnections.spec, proxies.spec, unlimitedPeers.spec,
-            webPath.spec, webOrigins.spec, webProxies.spec,
+            webPath.spec, webOrigins.spec, webProxies.spec, web.spec,
             accountRate.spec, roomRate.spec,
             roomRoles.spec, ignoreRoomRoles.spec, roomsPerAccount.spec, audit.spec, quiet.spec, logLevel.spec,
             json.spec, check.spec,
@@ -145,6 +148,13 @@ enum ServeCommand {
             (databaseLost, databaseRecovered); they are refused after ten minutes, and when the relay ends \
             (databaseAbandoned).
             """,
+            """
+            --web answers GET and HEAD on the addresses of --listen with the files of DIR, for example with a chat page \
+            and its client, at all paths but that of --web-path; index.html stands for its folder. The files are read \
+            at the start and after the signal HUP, at most \(WebFolder.maxByteCount >> 20) MiB in \
+            \(WebFolder.maxEntryCount) files and folders. Names that begin with a dot and symbolic links below DIR are \
+            left out. Pages run scripts of these files only, and connect to their own host only.
+            """,
             "--listen may be repeated. [::] includes IPv4 unless 0.0.0.0 is given with the same port.",
             """
             The signal HUP reads all files again: first all are checked, and then all are applied, or none of them if \
@@ -166,8 +176,8 @@ enum ServeCommand {
             ExitMeaning(.failure, "--check has found a fault, which standard error states"),
             ExitMeaning(
                 .noInput,
-                "a file of options, accounts, keys, rules or certificates cannot be read; standard error states file "
-                    + "and line or member"),
+                "a file of options, accounts, keys, rules or certificates, or the directory of --web, cannot be read; "
+                    + "standard error states file and line or member"),
             ExitMeaning(.cannotCreate, "the relay cannot listen on an address, or open the file of --audit"),
             ExitMeaning(.interrupted, "interrupted again before the relay had ended"),
             ExitMeaning(.terminated, "terminated again by a signal before the relay had ended"),
@@ -217,6 +227,7 @@ enum ServeCommand {
             _ = try RelayAccess(arguments)
             _ = try PushArguments.webhook(arguments)
             if let path = arguments[audit] { try AuditLog.check(path: path) }
+            _ = try webFolder(arguments)
             try AdminArguments.check(arguments)
             try TelemetryArguments.check(arguments)
             _ = try AlertArguments.rules(arguments)
@@ -263,6 +274,7 @@ enum ServeCommand {
         let sockets = inherited.filter { $0.name != "admin" }.map(\.socket)
         let access = try RelayAccess(arguments)
         let webhook = try PushArguments.webhook(arguments)
+        let webFolder = try webFolder(arguments)
         let telemetry = try TelemetryArguments.exporter(arguments) { event in
             let now = Instant(nanoseconds: EventLoop.clock)
             for event in groups.withLock({ $0.add(event, now: now) }) { note(event) }
@@ -280,7 +292,9 @@ enum ServeCommand {
         let attachments = try AttachmentArguments.store(
             arguments, directory: directory, disk, sharedBy: arguments.has(shared) ? arguments[name] ?? "" : nil)
         let bus = try await BusArguments.make(arguments, store) { note(.bus($0)) }
-        let relay = try relay(arguments, sockets, access, store, attachments, disk, webhook, telemetry, bus) { event in
+        let relay = try relay(
+            arguments, sockets, access, store, attachments, disk, webhook, webFolder, telemetry, bus
+        ) { event in
             let now = Instant(nanoseconds: EventLoop.clock)
             for event in groups.withLock({ $0.add(event, now: now) }) { note(event) }
             if let audit, let record = AuditRecord(event) { audit.add(.relay(record)) }
@@ -313,7 +327,7 @@ enum ServeCommand {
             if !isJSON, requested.port == 0 { try Output.print("\(address.port)") }
         }
         for address in admin?.addresses ?? [] { note(.adminListening(address)) }
-        let reload = RelayReload(relay, access, audit, webhook, admin, alerts, arguments)
+        let reload = RelayReload(relay, access, audit, webhook, webFolder, admin, alerts, arguments)
         let reloads = Task {
             for await signal in signals {
                 guard signal.number == SIGHUP else {
@@ -371,7 +385,8 @@ enum ServeCommand {
     private static func relay(
         _ arguments: ParsedArguments, _ sockets: [TCPListener.Socket], _ access: RelayAccess,
         _ diskStore: (any RoomStore)?, _ attachments: (any AttachmentStore)?, _ disk: DiskSpace?, _ webhook: Webhook?,
-        _ telemetry: InfluxExporter?, _ bus: (any RelayBus)?, onEvent: @escaping @Sendable (RelayEvent) -> Void
+        _ webFolder: WebFolder?, _ telemetry: InfluxExporter?, _ bus: (any RelayBus)?,
+        onEvent: @escaping @Sendable (RelayEvent) -> Void
     ) throws -> Relay {
         let shares = MemoryShares(of: arguments[memory] ?? 1 << 30, storesInMemory: diskStore == nil)
         var configuration = Relay.Configuration(addresses: addresses(arguments, sockets))
@@ -391,6 +406,7 @@ enum ServeCommand {
         webSockets.path = arguments[webPath] ?? webSockets.path
         webSockets.origins = arguments.all(webOrigins)
         webSockets.forwarders = arguments.all(webProxies)
+        webSockets.files = webFolder
         configuration.webSockets = webSockets
         configuration.engine.accountRate = arguments[accountRate].map { Self.rate($0) }
         configuration.engine.roomRate = arguments[roomRate].map { Self.rate($0) }
@@ -425,6 +441,12 @@ enum ServeCommand {
             name, "ADDRESS[/BITS]", expectation: "an IP address, with or without a number of bits", help: help,
             parse: IPNetwork.init
         ).repeating
+    }
+
+    /// The files of `--web`; nil without this option.
+    static func webFolder(_ arguments: ParsedArguments) throws(CommandError) -> WebFolder? {
+        guard let path = arguments[web] else { return nil }
+        do throws(WebFolderError) { return try WebFolder(path) } catch { throw CommandError(.noInput, "\(error)") }
     }
 
     /// A rate with a burst of ten seconds.

@@ -11,6 +11,7 @@ final class RelayReload: Sendable {
     private let access: RelayAccess
     private let audit: AuditLog?
     private let webhook: Webhook?
+    private let webFolder: WebFolder?
     private let admin: AdminServer?
     private let alerts: AlertMonitor
     private let effective: Guarded<ParsedArguments>
@@ -19,13 +20,14 @@ final class RelayReload: Sendable {
     var arguments: ParsedArguments { effective.withLock { $0 } }
 
     init(
-        _ relay: Relay, _ access: RelayAccess, _ audit: AuditLog?, _ webhook: Webhook?, _ admin: AdminServer?,
-        _ alerts: AlertMonitor, _ arguments: ParsedArguments
+        _ relay: Relay, _ access: RelayAccess, _ audit: AuditLog?, _ webhook: Webhook?, _ webFolder: WebFolder?,
+        _ admin: AdminServer?, _ alerts: AlertMonitor, _ arguments: ParsedArguments
     ) {
         self.relay = relay
         self.access = access
         self.audit = audit
         self.webhook = webhook
+        self.webFolder = webFolder
         self.admin = admin
         self.alerts = alerts
         effective = Guarded(arguments)
@@ -40,6 +42,7 @@ final class RelayReload: Sendable {
             (arguments, atStart) = ServeCommand.spec.reloading(try read(), over: self.arguments)
             let contents = try RelayAccess.read(arguments)
             let secret = try PushArguments.secret(arguments)
+            let files = try ServeCommand.webFolder(arguments)
             let rules = try AlertArguments.rules(arguments)
             let applyAdmin = try AdminArguments.prepareReload(of: admin, arguments)
             // The certificate is the last one that can have a fault.
@@ -50,6 +53,7 @@ final class RelayReload: Sendable {
             applyAdmin()
             alerts.replaceRules(by: rules)
             if let secret { try webhook?.replaceSecret(by: secret) }
+            if let files { webFolder?.replaceFiles(byThoseOf: files) }
             await access.apply(contents, to: relay)
             effective.withLock { $0 = arguments }
             return (nil, atStart)

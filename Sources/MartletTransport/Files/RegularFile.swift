@@ -102,8 +102,13 @@ package final class RegularFile: Sendable {
 
     /// Reads up to `count` bytes from a position; fewer at the end of the file.
     package func read(_ count: Int, at position: UInt64) throws(FileError) -> [UInt8] {
+        try Self.read(count, from: descriptor, at: position)
+    }
+
+    /// Reads up to `count` bytes of an open file from a position; fewer at the end of the file.
+    static func read(_ count: Int, from descriptor: Int32, at position: UInt64) throws(FileError) -> [UInt8] {
         var failure: FileError?
-        let start = try Self.offset(position, "pread")
+        let start = try offset(position, "pread")
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, used in
             while used < count {
                 let part = unsafe pread(
@@ -159,6 +164,12 @@ package final class RegularFile: Sendable {
 
 /// Folders of the file system. Calls block.
 package enum Folder {
+    #if canImport(Darwin)
+        typealias Stream = UnsafeMutablePointer<DIR>
+    #else
+        typealias Stream = OpaquePointer
+    #endif
+
     /// Creates a folder for its owner only, unless it exists. The parent exists.
     package static func create(_ path: String) throws(FileError) {
         guard unsafe mkdir(path, 0o700) != 0, errno != EEXIST else { return }
@@ -173,13 +184,18 @@ package enum Folder {
         }
         defer { unsafe closedir(folder) }
         var names: [String] = []
-        while let entry = unsafe readdir(folder) {
-            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
-            }
+        while let name = unsafe nextName(folder) {
             if name != ".", name != ".." { names.append(name) }
         }
         return names.sorted()
+    }
+
+    /// The next name in an open folder; nil at the end.
+    static func nextName(_ folder: Stream) -> String? {
+        guard let entry = unsafe readdir(folder) else { return nil }
+        return unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+            unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+        }
     }
 
     /// Renames a file within its folder, durably. An existing file with the new name is replaced.

@@ -65,6 +65,7 @@ final class ProxiedTransport: Transport, @unchecked Sendable {  // All state is 
     func pauseReading() { lower.pauseReading() }
     func resumeReading() { lower.resumeReading() }
     func close(afterFlush: Bool) { lower.close(afterFlush: afterFlush) }
+    func close(within duration: Duration) { lower.close(within: duration) }
     func abort() { lower.abort() }
 
     func move(to loop: EventLoop) -> (any Transport)? {

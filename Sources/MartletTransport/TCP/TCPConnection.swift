@@ -8,7 +8,7 @@ import CMartletSystem
 /// | idle | connected, no handler | start, abort |
 /// | open | reading unless paused or ended, writing on request | close, abort, an error |
 /// | finishing | flushing, input discarded | all bytes sent |
-/// | draining | end of stream sent, input discarded | the peer's end of stream, an error, `closeTimeout` |
+/// | draining | end of stream sent, input discarded | the peer's end of stream, an error, `closeTimeout` or another duration |
 /// | closed | descriptor released; `didClose` at the end of the turn | |
 package final class TCPConnection: Transport, @unchecked Sendable {  // All state is accessed on its loop only.
     private enum Phase {
@@ -142,10 +142,13 @@ package final class TCPConnection: Transport, @unchecked Sendable {  // All stat
     /// Closes the connection; see `Transport`.
     package func close(afterFlush: Bool) {
         loop.preconditionOnLoop()
-        guard afterFlush else {
-            if phase != .closed { complete(hasReceivedEnd ? .endOfStream : .local) }
-            return
-        }
+        if afterFlush { return close(within: settings.options.closeTimeout) }
+        if phase != .closed { complete(hasReceivedEnd ? .endOfStream : .local) }
+    }
+
+    /// Closes the connection after a flush, at most after the duration; see `Transport`.
+    package func close(within duration: Duration) {
+        loop.preconditionOnLoop()
         guard phase == .open else {
             if phase == .idle { complete(.local) }
             return
@@ -153,7 +156,7 @@ package final class TCPConnection: Transport, @unchecked Sendable {  // All stat
         phase = .finishing
         hasClosedFirst = !hasReceivedEnd
         let timer = LoopTimer(on: loop) { [weak self] in self?.abort() }
-        timer.set(deadline: loop.deadline(after: settings.options.closeTimeout))
+        timer.set(deadline: loop.deadline(after: duration))
         existingSlowPath.closeTimer = timer
         updateInterest()
         needsWrite = true

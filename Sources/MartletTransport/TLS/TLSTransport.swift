@@ -106,14 +106,27 @@ package final class TLSTransport: Transport, @unchecked Sendable {  // All state
 
     /// Closes the stream, with close_notify if it is flushed; see `Transport`.
     package func close(afterFlush: Bool) {
+        if afterFlush { finish() } else { noteEnd() }
+        lower.close(afterFlush: afterFlush)
+    }
+
+    /// Closes the stream after a flush, at most after the duration; see `Transport`.
+    package func close(within duration: Duration) {
+        finish()
+        lower.close(within: duration)
+    }
+
+    private func noteEnd() {
         if connection.state == .peerClosed { closeReason = closeReason ?? .endOfStream }
-        guard afterFlush else { return lower.close(afterFlush: false) }
+    }
+
+    private func finish() {
+        noteEnd()
         switch phase {
         case .open: phase = .finishing
         case .idle, .handshaking: phase = .closing
         case .finishing, .closing: break
         }
-        lower.close(afterFlush: true)
     }
 
     /// Resets the connection; see `Transport`.

@@ -25,6 +25,27 @@ struct TCPConnectionCloseTests {
         }
     }
 
+    // C-131
+    @Test(arguments: EventLoop.Backend.allCases)
+    func `close within a duration sends all bytes to a slow reader after the close timeout`(
+        _ backend: EventLoop.Backend
+    ) async throws {
+        try await withLoop(backend) { loop in
+            var options = TCPOptions.smallBuffers
+            options.closeTimeout = .zero
+            let pair = try await Pair.connect(on: loop, server: Peer(.count), options: options)
+            await loop.run {
+                pair.server.transport?.pauseReading()
+                pair.client.sendPattern(byteCount: 1 << 20)
+                pair.client.transport?.close(within: .seconds(300))
+            }
+            await loop.turn { (pair.client.transport?.unsentByteCount ?? 0) > 0 }
+            loop.execute { pair.server.transport?.resumeReading() }
+            #expect(await pair.server.events.next() == .endOfStream)
+            #expect(await loop.run { pair.server.receivedByteCount } == 1 << 20)
+        }
+    }
+
     @Test(arguments: EventLoop.Backend.allCases)
     func `peer that ended its stream still receives bytes`(_ backend: EventLoop.Backend) async throws {
         try await withLoop(backend) { loop in

@@ -70,6 +70,24 @@ import Testing
         }
     }
 
+    // C-131
+    @Test func `a close within a duration, and a slow reader after the close timeout -> all received`() async throws {
+        try await withLoop(.platformDefault) { loop in
+            var options = TCPOptions.smallBuffers
+            options.closeTimeout = .zero
+            let (client, server) = try await connected(on: loop, options: options)
+            await loop.run {
+                client.transport?.pauseReading()
+                server.sendPattern(byteCount: 1_000_000)
+                server.transport?.close(within: .seconds(300))
+            }
+            await loop.turn { (server.transport?.unsentByteCount ?? 0) > 0 }
+            loop.execute { client.transport?.resumeReading() }
+            await client.receive(byteCount: 1_000_000)
+            #expect(await client.events.next() == .endOfStream)
+        }
+    }
+
     @Test func `the properties after the handshake -> version, cipher, the peer's certificate, equal secrets`()
         async throws
     {

@@ -20,8 +20,10 @@ enum WebSocketTarget {
             hold(whole == frames(bytes, isOfClient, pieces: size), "a split stream gives other frames")
             hold(whole == Reference.read(bytes, isOfClient), "frames have another meaning")
         case 2:
-            let whole = request(bytes, pieces: bytes.count)
-            hold(whole == request(bytes, pieces: size), "a split request gives another answer")
+            for files in [nil, WebFolder(WebFiles(["index.html": [1], "a/b.txt": [2]]))] {
+                let whole = request(bytes, pieces: bytes.count, files)
+                hold(whole == request(bytes, pieces: size, files), "a split request gives another answer")
+            }
         default:
             let whole = answer(bytes, pieces: bytes.count)
             hold(whole == answer(bytes, pieces: size), "a split answer gives another outcome")
@@ -65,15 +67,17 @@ enum WebSocketTarget {
         return found
     }
 
-    /// The result of a request: the status, or the bytes behind it.
+    /// The result of a request: the response with a file, the status, or the bytes behind it.
     private struct Request: Equatable {
+        var response: [UInt8]?
         var status: UInt16?
         var rest: [UInt8]?
         var client: SocketAddress?
     }
 
-    private static func request(_ bytes: [UInt8], pieces size: Int) -> Request {
+    private static func request(_ bytes: [UInt8], pieces size: Int, _ files: WebFolder?) -> Request {
         var options = WebSocketOptions()
+        options.files = files
         options.forwarders = IPNetwork("10.0.0.0/8").map { [$0] } ?? []
         var upgrade = WebSocketServerUpgrade(options, isSecure: false)
         for start in stride(from: 0, to: bytes.count, by: size) {
@@ -81,6 +85,9 @@ enum WebSocketTarget {
             let piece = Array(bytes[start..<end])
             switch upgrade.receive(piece.rawBytes, from: SocketAddress("10.0.0.1:80")) {
             case .incomplete: continue
+            case .answered(let response, _):
+                hold(files != nil && response.starts(with: "HTTP/1.1 ".utf8), "a response that is none")
+                return Request(response: response)
             case .accepted(_, let rest, let client): return Request(rest: rest + bytes[end...], client: client)
             case .refused(.refused(let status), let answer):
                 hold(answer.starts(with: "HTTP/1.1 \(status) ".utf8), "an answer with another status")
