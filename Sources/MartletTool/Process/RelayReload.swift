@@ -1,5 +1,6 @@
 import MartletAdmin
 import MartletRelay
+import MartletS3
 import MartletToolSupport
 import MartletTransport
 import MartletWebhook
@@ -13,6 +14,7 @@ final class RelayReload: Sendable {
     private let webhook: Webhook?
     private let admin: AdminServer?
     private let alerts: AlertMonitor
+    private let bucket: S3AttachmentStore?
     private let effective: Guarded<ParsedArguments>
 
     /// The options in effect.
@@ -20,7 +22,7 @@ final class RelayReload: Sendable {
 
     init(
         _ relay: Relay, _ access: RelayAccess, _ audit: AuditLog?, _ webhook: Webhook?, _ admin: AdminServer?,
-        _ alerts: AlertMonitor, _ arguments: ParsedArguments
+        _ alerts: AlertMonitor, _ bucket: S3AttachmentStore?, _ arguments: ParsedArguments
     ) {
         self.relay = relay
         self.access = access
@@ -28,6 +30,7 @@ final class RelayReload: Sendable {
         self.webhook = webhook
         self.admin = admin
         self.alerts = alerts
+        self.bucket = bucket
         effective = Guarded(arguments)
     }
 
@@ -40,6 +43,7 @@ final class RelayReload: Sendable {
             (arguments, atStart) = ServeCommand.spec.reloading(try read(), over: self.arguments)
             let contents = try RelayAccess.read(arguments)
             let secret = try PushArguments.secret(arguments)
+            let credentials = try AttachmentArguments.bucketCredentials(arguments)
             let rules = try AlertArguments.rules(arguments)
             let applyAdmin = try AdminArguments.prepareReload(of: admin, arguments)
             // The certificate is the last one that can have a fault.
@@ -50,6 +54,7 @@ final class RelayReload: Sendable {
             applyAdmin()
             alerts.replaceRules(by: rules)
             if let secret { try webhook?.replaceSecret(by: secret) }
+            if let credentials { bucket?.replaceCredentials(by: credentials) }
             await access.apply(contents, to: relay)
             effective.withLock { $0 = arguments }
             return (nil, atStart)
