@@ -254,7 +254,7 @@ soak: build ## let 200 clients come, go and be cut off for MINUTES=30; fail when
 	@.build/release/martlet-lab soak --minutes $(MINUTES)
 
 operations: deps ## operate relays as an administrator does: make operations OPERATIONS="--only reload --quick"
-	@Scripts/install-dependencies gcc openssl python3 influxdb libwslay-dev microsocks tinyproxy
+	@Scripts/install-dependencies gcc openssl python3 influxdb libwslay-dev microsocks tinyproxy python:moto
 	@$(SWIFT) build $(release) --quiet --product martlet
 	@Scripts/operations $(OPERATIONS)
 

@@ -47,6 +47,7 @@ let package = Package(
         .library(name: "MartletAdmin", targets: ["MartletAdmin"]),
         .library(name: "MartletWebhook", targets: ["MartletWebhook"]),
         .library(name: "MartletTelemetry", targets: ["MartletTelemetry"]),
+        .library(name: "MartletS3", targets: ["MartletS3"]),
         .library(name: "MartletAuthentication", targets: ["MartletAuthentication"]),
         .library(name: "MartletLink", targets: ["MartletLink"]),
         .library(name: "MartletWire", targets: ["MartletWire"]),
@@ -149,6 +150,13 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
+            name: "MartletS3",
+            dependencies: [
+                "MartletRelay", "MartletWebhook", "MartletAuthentication", "MartletTransport", "MartletLink",
+                "MartletWire", "CMartletHTTP",
+            ],
+            swiftSettings: settings),
+        .target(
             name: "MartletDatabase", dependencies: ["MartletTransport", "MartletWire", "CMartletSQLite"],
             swiftSettings: settings),
         .target(
@@ -192,7 +200,7 @@ let package = Package(
                 "Martlet", "MartletRelay", "MartletSQLite", "MartletRelaySQLite", "MartletPostgres", "MartletNATS",
                 "MartletDatabase",
                 "MartletAuthentication", "MartletDecode", "MartletToolSupport", "MartletTransport", "MartletLink",
-                "MartletWire", "MartletWebhook", "MartletWebSocket", "MartletTelemetry", "MartletAdmin",
+                "MartletWire", "MartletWebhook", "MartletWebSocket", "MartletTelemetry", "MartletS3", "MartletAdmin",
                 "CMartletSystem",
             ],
             swiftSettings: settings),
@@ -260,6 +268,12 @@ let package = Package(
             name: "MartletTelemetryTests",
             dependencies: [
                 "MartletTelemetry", "MartletWebhook", "MartletRelay", "MartletTransport", "MartletWire",
+            ], swiftSettings: settings),
+        .testTarget(
+            name: "MartletS3Tests",
+            dependencies: [
+                "MartletS3", "MartletWebhook", "MartletRelay", "MartletAuthentication", "MartletTransport",
+                "MartletWire",
             ], swiftSettings: settings),
         .testTarget(
             name: "MartletTests",

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "initialize.h"
+
 struct martlet_post {
     CURL *curl;
     struct curl_slist *fields;
@@ -20,6 +22,8 @@ struct martlet_post {
 static pthread_once_t initialized = PTHREAD_ONCE_INIT;
 
 static void initialize(void) { curl_global_init(CURL_GLOBAL_DEFAULT); }
+
+void martlet_http_initialize(void) { pthread_once(&initialized, initialize); }
 
 static size_t take_head_line(char *line, size_t size, size_t count, void *context) {
     martlet_post *post = context;
@@ -52,7 +56,7 @@ static int check_cancellation(
 }
 
 martlet_post *martlet_post_create(const char *url, const void *body, size_t byte_count, long timeout) {
-    pthread_once(&initialized, initialize);
+    martlet_http_initialize();
     martlet_post *post = calloc(1, sizeof *post);
     if (!post) return NULL;
     post->curl = curl_easy_init();

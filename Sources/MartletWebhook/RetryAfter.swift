@@ -1,7 +1,7 @@
 import CMartletHTTP
 
 /// The value of the header `Retry-After` (RFC 9110 §10.2.3).
-enum RetryAfter {
+package enum RetryAfter {
     /// The maximum duration in seconds. A longer duration is reduced to it.
     private static let maxSeconds = 86_400
     /// The number of bytes of a date in the preferred form (RFC 9110 §5.6.7). The C library accepts other forms too.
@@ -11,7 +11,7 @@ enum RetryAfter {
     /// text.
     ///
     /// - Parameter now: The time in milliseconds since 1970.
-    static func parse(_ text: String, now: UInt64) -> Duration? {
+    package static func parse(_ text: String, now: UInt64) -> Duration? {
         let text = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         if !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
             return .seconds(min(Int(text) ?? maxSeconds, maxSeconds))

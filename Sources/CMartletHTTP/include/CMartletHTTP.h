@@ -32,3 +32,36 @@ void martlet_post_destroy(martlet_post *_Nonnull post);
 
 /// Returns the seconds since 1970 of a date of HTTP; -1 for other text.
 int64_t martlet_date(const char *_Nonnull text);
+
+/// Requests and whole responses on a connection that is kept. It is used by one thread at a time.
+typedef struct martlet_exchange martlet_exchange;
+
+/// Creates an object without a connection. Returns NULL without memory.
+martlet_exchange *_Nullable martlet_exchange_create(void);
+/// Begins a request to an `http` or `https` address, whose characters are those that are sent. Returns whether there
+/// was memory for it.
+///
+/// `timeout` is the maximum duration of the request in milliseconds, name resolution included. A response with a body
+/// of more than `max_body_count` bytes is a failure. Redirects are not followed, and certificates are checked.
+int martlet_exchange_prepare(
+    martlet_exchange *_Nonnull exchange, const char *_Nonnull method, const char *_Nonnull url, long timeout,
+    size_t max_body_count);
+/// Adds a header field, `Name: value`. Returns whether there was memory for it.
+int martlet_exchange_add_field(martlet_exchange *_Nonnull exchange, const char *_Nonnull field);
+/// Checks certificates by those in a file in place of those of the system.
+int martlet_exchange_trust(martlet_exchange *_Nonnull exchange, const char *_Nonnull path);
+/// Signs the request by AWS Signature Version 4 with a scope such as `aws:amz:us-east-1:s3`.
+int martlet_exchange_sign(
+    martlet_exchange *_Nonnull exchange, const char *_Nonnull scope, const char *_Nonnull key,
+    const char *_Nonnull secret);
+/// Performs the request with a body or NULL, on the calling thread. Returns the status, or 0 without a response.
+long martlet_exchange_perform(martlet_exchange *_Nonnull exchange, const void *_Nullable body, size_t byte_count);
+/// The reason for which there is no response, as a text of libcurl.
+const char *_Nonnull martlet_exchange_failure(const martlet_exchange *_Nonnull exchange);
+/// The fields `Date` and `Retry-After` of the response; empty texts without them.
+const char *_Nonnull martlet_exchange_date(const martlet_exchange *_Nonnull exchange);
+const char *_Nonnull martlet_exchange_retry_after(const martlet_exchange *_Nonnull exchange);
+/// Returns the number of bytes of the response's body, and copies them if there is room.
+size_t martlet_exchange_copy_body(
+    const martlet_exchange *_Nonnull exchange, void *_Nullable bytes, size_t capacity);
+void martlet_exchange_destroy(martlet_exchange *_Nonnull exchange);

@@ -11,23 +11,32 @@ import MartletWire
 ///
 /// Only bytes that have arrived count against the bound of all attachments, so that promises exclude nobody (R-164,
 /// Specs/hostile.md row 96).
-struct AttachmentIndex: Sendable {
+package struct AttachmentIndex: Sendable {
     /// The name of an attachment in a store.
-    struct Name: Hashable, Sendable {
+    package struct Name: Hashable, Sendable {
         var room: RoomName
         var digest: AttachmentDigest
         /// The account of an incomplete attachment; nil if it is complete.
         var account: AccountName?
+
+        package init(room: RoomName, digest: AttachmentDigest, account: AccountName? = nil) {
+            (self.room, self.digest, self.account) = (room, digest, account)
+        }
     }
 
-    struct Entry: Sendable {
-        var account: AccountName
+    package struct Entry: Sendable {
+        package var account: AccountName
         var byteCount: UInt64
         /// The durable bytes; 0 if there is no file.
-        var position: UInt64
+        package var position: UInt64
         var mediaType: String?
         /// The time from which the lifetime counts, in milliseconds since 1970.
-        var time: UInt64
+        package var time: UInt64
+
+        package init(account: AccountName, byteCount: UInt64, position: UInt64, mediaType: String?, time: UInt64) {
+            (self.account, self.byteCount, self.position) = (account, byteCount, position)
+            (self.mediaType, self.time) = (mediaType, time)
+        }
     }
 
     private struct Use {
@@ -94,6 +103,11 @@ struct AttachmentIndex: Sendable {
     }
 
     // MARK: Entries
+
+    /// Removes the entries for which a closure returns true.
+    mutating func removeAll(where isRemoved: (Name, Entry) -> Bool) {
+        for (name, entry) in entries where isRemoved(name, entry) { remove(name) }
+    }
 
     mutating func insert(_ name: Name, _ entry: Entry) {
         remove(name)

@@ -231,35 +231,37 @@ final class AttachmentUploads: @unchecked Sendable {
     }
 }
 
-/// The index of a file store, which two threads use.
-final class GuardedIndex: Sendable {
+/// The index of a store, which several threads use.
+package final class GuardedIndex: Sendable {
     private let state: Guarded<AttachmentIndex>
 
-    init(_ limits: AttachmentLimits) {
+    package init(_ limits: AttachmentLimits) {
         state = Guarded(AttachmentIndex(limits))
     }
 
-    func entry(_ name: AttachmentIndex.Name) -> AttachmentIndex.Entry? { state.withLock { $0[name] } }
+    package func entry(_ name: AttachmentIndex.Name) -> AttachmentIndex.Entry? { state.withLock { $0[name] } }
 
-    func update(_ name: AttachmentIndex.Name, _ change: @Sendable (inout AttachmentIndex.Entry) -> Void) {
+    package func update(_ name: AttachmentIndex.Name, _ change: @Sendable (inout AttachmentIndex.Entry) -> Void) {
         state.withLock { $0.update(name, change) }
     }
 
-    func admit(_ name: AttachmentIndex.Name, _ byteCount: UInt64, of account: AccountName) throws(AttachmentFailure) {
+    package func admit(_ name: AttachmentIndex.Name, _ byteCount: UInt64, of account: AccountName)
+        throws(AttachmentFailure)
+    {
         try state.withLock { state throws(AttachmentFailure) in try state.admit(name, byteCount, of: account) }
     }
 
-    func admitToQuota(_ byteCount: UInt64, of account: AccountName) throws(AttachmentFailure) {
+    package func admitToQuota(_ byteCount: UInt64, of account: AccountName) throws(AttachmentFailure) {
         try state.withLock { state throws(AttachmentFailure) in try state.admitToQuota(byteCount, of: account) }
     }
 
-    func admitBytes(_ byteCount: UInt64) throws(AttachmentFailure) {
+    package func admitBytes(_ byteCount: UInt64) throws(AttachmentFailure) {
         try state.withLock { state throws(AttachmentFailure) in try state.admitBytes(byteCount) }
     }
 
     func addDamaged(byteCount: UInt64) { state.withLock { $0.damagedByteCount &+= byteCount } }
 
-    func insert(_ name: AttachmentIndex.Name, _ entry: AttachmentIndex.Entry) {
+    package func insert(_ name: AttachmentIndex.Name, _ entry: AttachmentIndex.Entry) {
         state.withLock { $0.insert(name, entry) }
     }
 
@@ -270,8 +272,12 @@ final class GuardedIndex: Sendable {
         }
     }
 
-    func remove(_ name: AttachmentIndex.Name) {
+    package func remove(_ name: AttachmentIndex.Name) {
         state.withLock { _ = $0.remove(name) }
+    }
+
+    package func removeAll(where isRemoved: @Sendable (AttachmentIndex.Name, AttachmentIndex.Entry) -> Bool) {
+        state.withLock { $0.removeAll(where: isRemoved) }
     }
 
     func names(of account: AccountName, in room: RoomName) -> [AttachmentIndex.Name] {

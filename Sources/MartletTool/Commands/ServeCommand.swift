@@ -4,6 +4,7 @@ import MartletLink
 import MartletPostgres
 import MartletRelay
 import MartletRelaySQLite
+import MartletS3
 import MartletTelemetry
 import MartletToolSupport
 import MartletTransport
@@ -234,6 +235,7 @@ enum ServeCommand {
             _ = try AlertArguments.actions(arguments)
             if let uri = database(arguments) { try await PostgresStore.check(uri) }
             try await BusArguments.check(arguments)
+            try await AttachmentArguments.check(arguments)
             if let options = try TLSArguments.server(arguments), let fault = try TLSServer(options).certificateFault {
                 throw fault
             }
@@ -289,7 +291,7 @@ enum ServeCommand {
         try await checkRoles(of: store, arguments)
         let directory = database(arguments) == nil ? arguments[Self.store] : nil
         let disk = AttachmentArguments.disk(arguments, directory: directory)
-        let attachments = try AttachmentArguments.store(
+        let attachments = try await AttachmentArguments.store(
             arguments, directory: directory, disk, sharedBy: arguments.has(shared) ? arguments[name] ?? "" : nil)
         let bus = try await BusArguments.make(arguments, store) { note(.bus($0)) }
         let relay = try relay(
@@ -327,7 +329,8 @@ enum ServeCommand {
             if !isJSON, requested.port == 0 { try Output.print("\(address.port)") }
         }
         for address in admin?.addresses ?? [] { note(.adminListening(address)) }
-        let reload = RelayReload(relay, access, audit, webhook, webFolder, admin, alerts, arguments)
+        let reload = RelayReload(
+            relay, access, audit, webhook, webFolder, admin, alerts, attachments as? S3AttachmentStore, arguments)
         let reloads = Task {
             for await signal in signals {
                 guard signal.number == SIGHUP else {

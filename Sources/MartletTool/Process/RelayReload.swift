@@ -1,5 +1,6 @@
 import MartletAdmin
 import MartletRelay
+import MartletS3
 import MartletToolSupport
 import MartletTransport
 import MartletWebhook
@@ -14,6 +15,7 @@ final class RelayReload: Sendable {
     private let webFolder: WebFolder?
     private let admin: AdminServer?
     private let alerts: AlertMonitor
+    private let bucket: S3AttachmentStore?
     private let effective: Guarded<ParsedArguments>
 
     /// The options in effect.
@@ -21,7 +23,7 @@ final class RelayReload: Sendable {
 
     init(
         _ relay: Relay, _ access: RelayAccess, _ audit: AuditLog?, _ webhook: Webhook?, _ webFolder: WebFolder?,
-        _ admin: AdminServer?, _ alerts: AlertMonitor, _ arguments: ParsedArguments
+        _ admin: AdminServer?, _ alerts: AlertMonitor, _ bucket: S3AttachmentStore?, _ arguments: ParsedArguments
     ) {
         self.relay = relay
         self.access = access
@@ -30,6 +32,7 @@ final class RelayReload: Sendable {
         self.webFolder = webFolder
         self.admin = admin
         self.alerts = alerts
+        self.bucket = bucket
         effective = Guarded(arguments)
     }
 
@@ -43,6 +46,7 @@ final class RelayReload: Sendable {
             let contents = try RelayAccess.read(arguments)
             let secret = try PushArguments.secret(arguments)
             let files = try ServeCommand.webFolder(arguments)
+            let credentials = try AttachmentArguments.bucketCredentials(arguments)
             let rules = try AlertArguments.rules(arguments)
             let applyAdmin = try AdminArguments.prepareReload(of: admin, arguments)
             // The certificate is the last one that can have a fault.
@@ -54,6 +58,7 @@ final class RelayReload: Sendable {
             alerts.replaceRules(by: rules)
             if let secret { try webhook?.replaceSecret(by: secret) }
             if let files { webFolder?.replaceFiles(byThoseOf: files) }
+            if let credentials { bucket?.replaceCredentials(by: credentials) }
             await access.apply(contents, to: relay)
             effective.withLock { $0 = arguments }
             return (nil, atStart)

@@ -1,4 +1,5 @@
 import CMartletSystem
+import Synchronization
 
 #if canImport(Glibc)
     import Glibc
@@ -41,6 +42,7 @@ extension FileError: CustomStringConvertible {
 /// An open file of the file system. It is closed when the object is released. Calls block.
 package final class RegularFile: Sendable {
     private let descriptor: Int32
+    private let isLocked = Atomic(false)
 
     /// The use for which a file is opened.
     package enum Mode: Sendable {
@@ -74,7 +76,10 @@ package final class RegularFile: Sendable {
     }
 
     deinit {
-        if descriptor >= 0 { close(descriptor) }
+        guard descriptor >= 0 else { return }
+        // Until a child process executes its program, it has a copy of the descriptor, which would keep the lock.
+        if isLocked.load(ordering: .relaxed) { _ = flock(descriptor, LOCK_UN) }
+        close(descriptor)
     }
 
     private func status() throws(FileError) -> stat {
@@ -159,7 +164,11 @@ package final class RegularFile: Sendable {
     }
 
     /// Locks the file until the object is released; false if another object or process has the lock.
-    package func lock() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
+    package func lock() -> Bool {
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return false }
+        isLocked.store(true, ordering: .relaxed)
+        return true
+    }
 }
 
 /// Folders of the file system. Calls block.

@@ -21,12 +21,12 @@ import Testing
     }
 
     @Test func `off → no store; the bounds of a store are those of the options`() async throws {
-        #expect(try AttachmentArguments.store(parse(["--attachments", "off"]), directory: nil, nil) == nil)
+        #expect(try await AttachmentArguments.store(parse(["--attachments", "off"]), directory: nil, nil) == nil)
         #expect(throws: UsageError.self) { try parse(["--attachments", "maybe"]) }
         let arguments = try parse([
             "--attachment-size", "4K", "--attachment-quota", "6K", "--attachment-bytes", "1M",
         ])
-        let store = try #require(try AttachmentArguments.store(arguments, directory: nil, nil))
+        let store = try #require(try await AttachmentArguments.store(arguments, directory: nil, nil))
         await #expect(throws: AttachmentFailure.tooLarge) {
             try await store.begin(try key(1), byteCount: 4097, mediaType: nil)
         }
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `relays that share a database → a folder with a name, or no attachments`() throws {
+    @Test func `relays that share a database → a folder with a name, or no attachments`() async throws {
         func message(_ isShared: Bool, _ words: String...) throws -> String? {
             let arguments = try parse(words)
             let name = arguments.values["name"]?.first
@@ -54,7 +54,26 @@ import Testing
             try AttachmentArguments.checkUsage(
                 parse(["--attachment-folder", "x"]), hasDatabase: false, isShared: false, name: nil)
         }
-        #expect(try AttachmentArguments.store(parse([]), directory: nil, nil, sharedBy: "one") == nil)
+        #expect(try await AttachmentArguments.store(parse([]), directory: nil, nil, sharedBy: "one") == nil)
+    }
+
+    @Test func `a bucket → its options, and a key, are required; no disk is reserved for it`() async throws {
+        func check(_ words: String...) throws {
+            try AttachmentArguments.checkUsage(parse(words), hasDatabase: false, isShared: true, name: nil)
+        }
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("martlet-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let key = folder.appendingPathComponent("key").path
+        try check("--attachment-folder", "s3://files/chat", "--attachment-credentials", key)
+        #expect(throws: UsageError.self) { try check("--attachment-folder", "s3://files/chat") }
+        #expect(throws: UsageError.self) { try check("--attachment-region", "eu") }
+        try Data("aws_access_key_id = A\n".utf8).write(to: URL(fileURLWithPath: key))
+        let words = ["--attachment-folder", "s3://Files", "--attachment-credentials", key]
+        #expect(try AttachmentArguments.disk(parse(words), directory: nil) == nil)
+        await #expect(throws: CommandError.self) { try await AttachmentArguments.check(parse(words)) }
+        try Data("aws_access_key_id = A\naws_secret_access_key = B\n".utf8).write(to: URL(fileURLWithPath: key))
+        await #expect(throws: UsageError.self) { try await AttachmentArguments.check(parse(words)) }
     }
 
     @Test func `a reserve of the disk → attachments in the directory of the store are refused`() async throws {
@@ -63,7 +82,7 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         let arguments = try parse(["--disk-reserve", "1000000G"])
         let disk = AttachmentArguments.disk(arguments, directory: folder.path)
-        let store = try #require(try AttachmentArguments.store(arguments, directory: folder.path, disk))
+        let store = try #require(try await AttachmentArguments.store(arguments, directory: folder.path, disk))
         await #expect(throws: AttachmentFailure.full) {
             try await store.begin(try key(1), byteCount: 1, mediaType: nil)
         }

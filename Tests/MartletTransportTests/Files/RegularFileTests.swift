@@ -29,6 +29,27 @@ import Testing
         }
     }
 
+    @Test func `a lock whose descriptor has a copy, as in a child process at its start → ends with the object`() throws
+    {
+        try withTemporaryFolder { folder in
+            let path = "\(folder)/a"
+            var file: RegularFile? = try RegularFile(path, .write)
+            #expect(file?.lock() == true)
+            var (named, found) = (stat(), stat())
+            #expect(unsafe lstat(path, &named) == 0)
+            let copies = (0..<4096 as Range<Int32>)
+                .filter {
+                    unsafe fstat($0, &found) == 0 && found.st_dev == named.st_dev && found.st_ino == named.st_ino
+                }
+                .map { dup($0) }
+            defer { for copy in copies { close(copy) } }
+            #expect(copies.count == 1)
+            #expect(try !RegularFile(path, .write).lock())
+            file = nil
+            #expect(try RegularFile(path, .write).lock())
+        }
+    }
+
     @Test func `a named pipe and a folder in the place of a file are errors`() throws {
         try withTemporaryFolder { folder in
             #expect(unsafe mkfifo("\(folder)/pipe", 0o600) == 0)

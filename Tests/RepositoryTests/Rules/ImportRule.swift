@@ -16,6 +16,7 @@ struct ImportRule {
         "Martlet": ["Synchronization", "Observation"],
         "MartletRelay": ["Synchronization", "Observation"],
         "MartletWebhook": ["Dispatch"],
+        "MartletS3": ["Dispatch"],
         "MartletDatabase": cLibraries.union(["Dispatch", "Synchronization"]),
         "MartletRelaySQLite": cLibraries.union(["Synchronization"]),
         "MartletPostgres": cLibraries,

@@ -20,6 +20,8 @@ enum NameKeyRule {
         "Client/LogEvent.swift": "a text for a log",
         "Connection/PathStatus.swift": "the texts are IP addresses",
         "Errors/MartletError.swift": "a text for people",
+        "MartletS3/S3Names.swift": "hashes in hexadecimal",
+        "MartletS3/S3Sweep.swift": "random numbers in hexadecimal",
         "Martlet/Credentials.swift": "the argument of a person, which a client converts",
         "Coding/ContentValueDecoder.swift": "the type in an error",
         "MartletLink/Server/Identity.swift": "claims, which are compared byte by byte",
