@@ -34,8 +34,9 @@ HOSTILE ?=
 OPERATIONS ?=
 # Options of `make kill9`, such as `--bots 50`; see Scripts/kill9 --help.
 KILL9 ?= --clients 1000 --relays 1000 --bots 200
-# Options of `make cluster`; see Scripts/cluster --help.
+# Options of `make cluster`; see Scripts/cluster --help. Root has partitions between network namespaces.
 CLUSTER ?= --rounds 200
+namespaces := $(if $(filter 0,$(shell id -u)),--namespaces)
 # The sanitizer of `make sanitize`: thread, or address with leaks.
 SANITIZER ?= thread
 # How long `make soak` takes.
@@ -235,9 +236,9 @@ typescript: deps ## compile the client in TypeScript, and test it alone, with a 
 	@MARTLET=$(CURDIR)/.build/debug/martlet MARTLET_WEBSOCKET=1 Clients/TypeScript/run-tests
 
 cluster: deps ## disturb three relays of one database, and compare what clients saw: make cluster CLUSTER="--relays 5"
-	@Scripts/install-dependencies python3 postgresql nats-server
+	@Scripts/install-dependencies python3 postgresql nats-server ip nft
 	@$(SWIFT) build $(release) --quiet --product martlet
-	@Scripts/cluster --max-recovery 3 --max-delivery 2 $(CLUSTER)
+	@Scripts/cluster $(namespaces) --max-recovery 3 --max-delivery 2 $(CLUSTER)
 
 bugs: deps ## plant faults in a copy, one at a time, and let the simulator find each within 2,000 seeds
 	@Scripts/install-dependencies python3
