@@ -171,6 +171,7 @@ test: deps lint ## lint, build with warnings as errors and run every test
 	@Scripts/operations --quick .build/debug
 	@Scripts/test-completions .build/debug
 	@Specs/model/check authentication >/dev/null
+	@Specs/model/check append >/dev/null
 	@.build/debug/replay Fuzz
 
 check: ## lint, build and test the modules of the changed files, within a minute
@@ -271,7 +272,7 @@ sanitize: deps ## run every test under the thread sanitizer, or with SANITIZER=a
 	@$(leaks) SWIFT=$(SWIFT) Scripts/swift-test 120 $(sanitized) --filter $(computing)
 	@$(leaks) $(few) SWIFT=$(SWIFT) Scripts/swift-test 120 $(sanitized) --skip $(computing)
 
-model: ## check the models of the link and of authentication, and that their mutants are caught (spin)
+model: ## check the models of link, authentication and shared rooms, and that their mutants are caught (spin)
 	@Scripts/install-dependencies spin gcc
 	@Specs/model/check
 
