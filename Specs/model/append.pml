@@ -88,7 +88,7 @@ inline find(c, m) {
     od
 }
 
-/* The device is told, if it still has a link to the relay. */
+/* The device learns of it if it still has a link to the relay. */
 inline accept(r, m, o) {
     if
     :: m == NOTE ->
