@@ -34,8 +34,9 @@ HOSTILE ?=
 OPERATIONS ?=
 # Options of `make kill9`, such as `--bots 50`; see Scripts/kill9 --help.
 KILL9 ?= --clients 1000 --relays 1000 --bots 200
-# Options of `make cluster`; see Scripts/cluster --help.
+# Options of `make cluster`; see Scripts/cluster --help. Root has partitions between network namespaces.
 CLUSTER ?= --rounds 200
+namespaces := $(if $(filter 0,$(shell id -u)),--namespaces)
 # The sanitizer of `make sanitize`: thread, or address with leaks.
 SANITIZER ?= thread
 # How long `make soak` takes.
@@ -165,10 +166,12 @@ test: deps lint ## lint, build with warnings as errors and run every test
 	@Scripts/interoperability .build/debug/martlet
 	@Scripts/conformance --test .build/debug/martlet
 	@Scripts/kill9 --clients 20 --relays 20 --bots 5 .build/debug
+	@Scripts/check-histories --test
 	@Scripts/cluster --rooms 1 --rounds 6 --replacements 1 .build/debug
 	@Scripts/operations --quick .build/debug
 	@Scripts/test-completions .build/debug
 	@Specs/model/check authentication >/dev/null
+	@Specs/model/check append >/dev/null
 	@.build/debug/replay Fuzz
 
 check: ## lint, build and test the modules of the changed files, within a minute
@@ -234,9 +237,9 @@ typescript: deps ## compile the client in TypeScript, and test it alone, with a 
 	@MARTLET=$(CURDIR)/.build/debug/martlet MARTLET_WEBSOCKET=1 Clients/TypeScript/run-tests
 
 cluster: deps ## disturb three relays of one database, and compare what clients saw: make cluster CLUSTER="--relays 5"
-	@Scripts/install-dependencies python3 postgresql nats-server
+	@Scripts/install-dependencies python3 postgresql nats-server ip nft
 	@$(SWIFT) build $(release) --quiet --product martlet
-	@Scripts/cluster --max-recovery 3 --max-delivery 2 $(CLUSTER)
+	@Scripts/cluster $(namespaces) --max-recovery 3 --max-delivery 2 $(CLUSTER)
 
 bugs: deps ## plant faults in a copy, one at a time, and let the simulator find each within 2,000 seeds
 	@Scripts/install-dependencies python3
@@ -269,7 +272,7 @@ sanitize: deps ## run every test under the thread sanitizer, or with SANITIZER=a
 	@$(leaks) SWIFT=$(SWIFT) Scripts/swift-test 120 $(sanitized) --filter $(computing)
 	@$(leaks) $(few) SWIFT=$(SWIFT) Scripts/swift-test 120 $(sanitized) --skip $(computing)
 
-model: ## check the models of the link and of authentication, and that their mutants are caught (spin)
+model: ## check the models of link, authentication and shared rooms, and that their mutants are caught (spin)
 	@Scripts/install-dependencies spin gcc
 	@Specs/model/check
 

@@ -57,7 +57,10 @@ struct Listening: Sendable {
             switch item {
             case .message(let message):
                 messages.add()
-                let bytes = isJSON ? ReceivedLine.json(message) : ReceivedLine.text(message, isTerminal: isTerminal)
+                let bytes =
+                    isJSON
+                    ? ReceivedLine.json(message, receivedAt: EventLoop.wallClock)
+                    : ReceivedLine.text(message, isTerminal: isTerminal)
                 log = message.cursor.log
                 await buffer.add(bytes, at: message.cursor)
                 received += 1

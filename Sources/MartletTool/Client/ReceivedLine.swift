@@ -40,7 +40,11 @@ enum ReceivedLine {
     }
 
     /// Returns the message as a JSON object in a line, with the effects of changes.
-    static func json(_ message: RoomMessage, _ effects: MessageEffects = MessageEffects()) -> [UInt8] {
+    ///
+    /// - Parameter receivedAt: The time in milliseconds since 1970; nil for an earlier message.
+    static func json(
+        _ message: RoomMessage, _ effects: MessageEffects = MessageEffects(), receivedAt: UInt64? = nil
+    ) -> [UInt8] {
         let original = try? message.body
         var members: [JSONLine.Member] = [
             .init("offset", .count(message.offset)), .init("sender", .string(message.sender.text)),
@@ -49,6 +53,7 @@ enum ReceivedLine {
             .init("counter", .count(message.id.counter)), .init("kind", .count(message.kind.rawValue)),
             .init("type", .string(message.kind.typeName)),
         ]
+        if let receivedAt { members.append(.init("receivedAt", .count(receivedAt))) }
         let isDeleted = effects.isDeleted || message.content.isErased
         if original == nil, !isDeleted { members.append(.init("damaged", .bool(true))) }
         let present = original.flatMap { effects.body(of: $0) }

@@ -60,7 +60,8 @@ enum ListenCommand {
             """
             The lines are the log: the texts and the lines of 'martlet send', unchanged. Other messages, such as \
             replies, edits, deletions and reactions, are written with --json only, which has the 'type' of each \
-            message, and the identity of the message that it refers to as 'target'.
+            message, the identity of the message that it refers to as 'target', and the times when the relay took it \
+            and when it was received, 'time' and 'receivedAt', in milliseconds since 1970.
             """,
         ],
         exitCodes: [

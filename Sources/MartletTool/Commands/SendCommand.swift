@@ -1,6 +1,7 @@
 import Martlet
 import MartletSQLite
 import MartletToolSupport
+import MartletTransport
 
 /// `martlet send`: sends lines as messages.
 enum SendCommand {
@@ -10,13 +11,15 @@ enum SendCommand {
     private static let mediaType = Option.text(
         "media-type", "TYPE", help: "with --file: its media type, such as image/jpeg")
     private static let json = Option.flag("json", help: "print a summary as a JSON object at the end")
+    private static let outcomes = Option.flag(
+        "outcomes", help: "write the outcome of each line as one JSON object in a line")
 
     static let spec = CommandSpec(
         name: "send",
         summary: "Send each line of standard input as a message.",
         options: ClientOptions.specs + [
-            ClientOptions.outbox.spec, ClientOptions.timeout.spec, ProgressStyle.option.spec, json.spec, file.spec,
-            mediaType.spec,
+            ClientOptions.outbox.spec, ClientOptions.timeout.spec, ProgressStyle.option.spec, json.spec, outcomes.spec,
+            file.spec, mediaType.spec,
         ] + ReferringMessage.specs,
         notes: [
             """
@@ -36,6 +39,11 @@ enum SendCommand {
             """
             With --outbox lines are read even without a connection. The next command with FILE first sends the lines \
             that an interrupted command has read and the relay has not accepted.
+            """,
+            """
+            With --outcomes each line of the input, and of FILE, has an object with its 'outcome', accepted or failed, \
+            its device and counter, its text or data, the time when it was read as 'queuedAt', and the time of the \
+            outcome, in milliseconds since 1970. An accepted one has its offset in the room, a failed one a reason.
             """,
         ],
         exitCodes: [
@@ -77,6 +85,7 @@ enum SendCommand {
         var others: [String] = []
         if arguments[file] != nil { others.append("file") }
         if arguments[ClientOptions.outbox] != nil { others.append("outbox") }
+        if arguments.has(outcomes) { others.append("outcomes") }
         if let message = try ReferringMessage(arguments, excluding: others) {
             return try await send(message, arguments)
         }
@@ -133,7 +142,7 @@ enum SendCommand {
         _ input: StandardInput, _ client: Client, _ arguments: ParsedArguments, _ monitor: TransferMonitor
     ) async throws {
         let name = arguments[ClientOptions.room] ?? ""
-        let earlier: [MessageHandle]
+        let earlier: [SentLine]
         let beginning: (Room, [UInt8])?
         if arguments[ClientOptions.outbox] == nil {
             earlier = []
@@ -141,11 +150,11 @@ enum SendCommand {
         } else {
             let options = Room.Options(from: .latest(count: 0), waitsForRelay: false)
             let room = try await client.open(room: name, options: options)
-            earlier = room.pending
+            earlier = room.pending.map { SentLine(earlier: $0) }
             beginning = (room, try await input.next())
         }
         guard let (room, first) = beginning else { return }
-        let (sendings, queued) = AsyncStream.makeStream(of: (MessageHandle, Int).self)
+        let (lines, queued) = AsyncStream.makeStream(of: SentLine.self)
         // Messages of others are consumed and discarded, so that they do not accumulate.
         let ignoring = Task { for try await _ in room.items {} }
         let refusing = room.refusingRequests()
@@ -154,10 +163,16 @@ enum SendCommand {
             refusing.cancel()
         }
         async let reading: Void = queue(first, input, room, queued, monitor)
-        for await (sending, byteCount) in sendings { try await settle(sending, byteCount, monitor) }
+        let isOutcomeWanted = arguments.has(outcomes)
+        for await line in lines {
+            let outcome = try await line.outcome()
+            monitor.count { outcome.add(line, to: &$0) }
+            if isOutcomeWanted { try Output.print(line.json(outcome, at: EventLoop.wallClock).text) }
+        }
         try await reading
-        for sending in earlier {
-            do { _ = try await sending.accepted() } catch MartletError.Code.notAccepted {}
+        for line in earlier {
+            let outcome = try await line.outcome()
+            if isOutcomeWanted { try Output.print(line.json(outcome, at: EventLoop.wallClock).text) }
         }
     }
 
@@ -194,8 +209,7 @@ enum SendCommand {
 
     private static func queue(
         _ first: [UInt8], _ input: StandardInput, _ room: Room,
-        _ queued: AsyncStream<(MessageHandle, Int)>.Continuation,
-        _ monitor: TransferMonitor
+        _ queued: AsyncStream<SentLine>.Continuation, _ monitor: TransferMonitor
     ) async throws {
         defer { queued.finish() }
         var splitter = LineSplitter(maxPieceByteCount: LineContent.maxPieceByteCount)
@@ -208,22 +222,11 @@ enum SendCommand {
             for piece in pieces {
                 let content = LineContent(piece: piece)
                 let message = try OutgoingMessage(kind: content.kind, content: content.encoded)
-                queued.yield((try await room.send(message), piece.count))
+                let now = EventLoop.wallClock
+                queued.yield(SentLine(try await room.send(message), content, byteCount: piece.count, queuedAt: now))
                 monitor.count { $0.sent += 1 }
             }
             if bytes.isEmpty { return }
-        }
-    }
-
-    private static func settle(_ sending: MessageHandle, _ byteCount: Int, _ monitor: TransferMonitor) async throws {
-        do {
-            _ = try await sending.accepted()
-            monitor.count {
-                $0.accepted += 1
-                $0.acceptedByteCount += byteCount
-            }
-        } catch MartletError.Code.notAccepted {
-            monitor.count { $0.failed += 1 }
         }
     }
 }

@@ -76,6 +76,24 @@ import Testing
         }
     }
 
+    @Test func `send --outcomes writes the offset of each line, and listen --json when it was received`()
+        async throws
+    {
+        try await withToolRelay { relay in
+            let send = ["send", "--outcomes", "--to", relay, "--account"]
+            let sent = try await ToolRun(send + ["ada"], input: "one\ntwo")
+            #expect(sent.code == 0 && sent.lines.count == 2)
+            for (line, (offset, end)) in zip(sent.lines, [(1, #""text":"one"}"#), (2, #""data":"dHdv"}"#)]) {
+                #expect(line.hasPrefix(#"{"outcome":"accepted","offset":\#(offset),"device":""#) && line.hasSuffix(end))
+                #expect(line.contains(#","counter":\#(offset),"queuedAt":"#) && line.contains(#","time":"#))
+            }
+            let listen = try await ToolRun(
+                "listen", "--json", "--from", "start", "-n", "2", "--to", relay, "--account", "bob")
+            #expect(listen.lines.count == 2 && listen.lines.allSatisfy { $0.contains(#","receivedAt":"#) })
+            try await expectExit(64, "send", "--outcomes", "--edit", "1", "--to", relay, "--account", "ada")
+        }
+    }
+
     // M-3, M-4, M-5, M-9
     @Test func `chat names the message of each change, and does not show a deletion by another account`() async throws {
         try await withChanges { relay in
