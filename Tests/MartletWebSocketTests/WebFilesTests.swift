@@ -148,7 +148,7 @@ struct WebFilesTests {
     }
 
     // C-131
-    @Test("a folder of the disk, and another one in its place -> the files of each; a missing one -> unreadable")
+    @Test("a folder before and after a change, missing and too large -> its files at each reading; its errors")
     func folders() throws {
         try withTemporaryFolder { path in
             let folder = try WebFolder(path)
