@@ -42,12 +42,12 @@ struct S3Names: Hashable, Sendable {
     static func number(_ text: Substring) -> UInt64? { isHex(text, 12) ? UInt64(text, radix: 16) : nil }
 
     static func isHex(_ text: Substring, _ count: Int) -> Bool {
-        text.utf8.count == count && text.allSatisfy { ("0"..."9").contains($0) || ("a"..."f").contains($0) }
+        text.utf8.count == count && text.utf8.allSatisfy { 48...57 ~= $0 || 97...102 ~= $0 }
     }
 
     static func digest(_ text: Substring) -> AttachmentDigest? {
-        let digits = text.compactMap { UInt8(exactly: $0.hexDigitValue ?? 16) }
         guard isHex(text, 64) else { return nil }
+        let digits = text.utf8.map { $0 - ($0 < 58 ? 48 : 87) }
         return AttachmentDigest(stride(from: 0, to: 64, by: 2).map { digits[$0] << 4 | digits[$0 + 1] })
     }
 }

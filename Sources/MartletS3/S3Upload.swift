@@ -56,7 +56,7 @@ actor S3Upload {
     /// Makes bytes durable, and completes the attachment with the last of them.
     func write(_ parts: [[UInt8]], at start: UInt64) async throws -> UInt64 {
         try await working {
-            let bytes = Array(parts.joined())
+            let bytes = parts.reduce(into: []) { $0 += $1 }
             guard start == position, UInt64(bytes.count) <= folder.byteCount - min(position, folder.byteCount) else {
                 throw AttachmentFailure.wrongPosition
             }

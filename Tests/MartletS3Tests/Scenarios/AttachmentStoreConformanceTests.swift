@@ -8,7 +8,8 @@ import Testing
 
 func content(_ byteCount: Int, seed: UInt8 = 1) -> [UInt8] {
     let pattern = (0..<1021).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8 &+ Int(seed)) }
-    return Array(repeatElement(pattern, count: byteCount / pattern.count + 1).joined().prefix(byteCount))
+    let bytes = (0...byteCount / pattern.count).reduce(into: [UInt8]()) { bytes, _ in bytes += pattern }
+    return Array(bytes.prefix(byteCount))
 }
 
 func key(_ content: [UInt8], room: RoomName = "lobby", account: AccountName = "alice") -> AttachmentKey {
