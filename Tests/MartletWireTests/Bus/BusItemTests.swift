@@ -66,6 +66,13 @@ import Testing
         }
     }
 
+    //
+    @Test(arguments: [0, UInt64(Int64.max)]) func `messages at an offset that no log has → an error`(_ offset: UInt64) {
+        let bytes = Self.bytes(
+            BusMessage(.entries(BusEntries(room: "lobby", log: LogID(rawValue: 9), firstOffset: offset, batch: nil))))
+        #expect(throws: WireError.invalidValue(.offset)) { try BusMessage.parse(bytes.rawBytes) }
+    }
+
     //
     @Test func `an unknown kind → no item; an unknown field → skipped`() throws {
         let unknown: [UInt8] = [200, 1, 2, 3]

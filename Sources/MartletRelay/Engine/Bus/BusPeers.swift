@@ -226,6 +226,7 @@ extension BusItem {
             .changed(let room):
             [room]
         case .membership(let membership): [membership.room]
+        case .entries(let entries): [entries.room]
         case .beat, .command, .performed: []
         }
     }

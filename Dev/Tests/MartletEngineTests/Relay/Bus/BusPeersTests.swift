@@ -12,9 +12,10 @@ import Testing
     private var peers = BusPeers(id: own, maxDatagramByteCount: 4096)
     private var now = Instant(nanoseconds: 1_000_000_000)
 
-    private static func overview(_ relay: RelayID, _ name: String = "two") -> PeerRelay {
+    private static func overview(_ relay: RelayID, _ name: String? = nil) -> PeerRelay {
         PeerRelay(
-            relay: relay, name: name, agent: "test", linkCount: 3, roomCount: 4, isDraining: false, relayClock: 5)
+            relay: relay, name: name ?? (relay == own ? "one" : "two"), agent: "test", linkCount: 3, roomCount: 4,
+            isDraining: false, relayClock: 5)
     }
 
     private static func datagram(
