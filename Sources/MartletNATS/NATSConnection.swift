@@ -6,6 +6,8 @@ import MartletTransport
 @safe actor NATSConnection {
     /// The maximum duration of an attempt to connect, of a write, and of an answer.
     private static let timeout: Int64 = 2000  // bound
+    /// The maximum duration of a wait until the server has the last datagrams, in milliseconds.
+    private static let flushTimeout: Int64 = 1000  // bound
     /// The interval of pings, in milliseconds. Two without an answer end the connection.
     private static let pingInterval: Int64 = 2000  // bound
     /// The pause before the second attempt to connect, in milliseconds; it doubles with each further one.
@@ -154,6 +156,12 @@ import MartletTransport
                     connection, settings.configuration.subject, bytes.baseAddress, Int32(bytes.count))
             }
         }
+    }
+
+    /// Waits until the server has what was published, for at most `flushTimeout`.
+    func flush() {
+        guard unsafe connection != nil else { return }
+        _ = unsafe natsConnection_FlushTimeout(connection, Self.flushTimeout)
     }
 
     /// Ends the connection, and waits for the end of its threads.

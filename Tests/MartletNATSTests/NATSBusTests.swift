@@ -46,6 +46,20 @@ struct NATSBusTests {
         for bus in buses { await bus.stop() }
     }
 
+    //
+    @Test func `datagrams before a stop -> at the others`() async throws {
+        let server = try await NATSServer()
+        let (first, second) = (try await NATSBus(server.url), try await NATSBus(server.url))
+        try await meet(first, second)
+        var iterator = received(second)
+        first.send((0..<600).map { [1, UInt8($0 % 256)] } + [[3]])
+        await first.stop()
+        var count = 0
+        while let next = await iterator.next(), next != [3] { if next != [0] { count += 1 } }
+        #expect(count == 600)
+        await second.stop()
+    }
+
     @Test func `buses of different subjects -> nothing crosses`() async throws {
         let server = try await NATSServer()
         var configuration = NATSBus.Configuration()

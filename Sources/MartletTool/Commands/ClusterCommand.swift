@@ -29,7 +29,7 @@ enum ClusterCommand {
             drain RELAY ends the relay with this name as the signal TERM does: it accepts no connection, requests its \
             clients to connect again, each after a random part of a millisecond for each client, and ends after \
             --drain of serve. To replace all relays, drain one after another, and wait until each one is listed \
-            again: cluster drain --wait 60 NAME. A relay that is not heard for three seconds counts as ended.
+            again: cluster drain --wait 60 NAME. A relay that is not heard for three seconds counts as ended, too.
             """,
             """
             The relay performs an action if --rooms of 'martlet serve' has a line such as "allow administer in \

@@ -1,7 +1,7 @@
 /// What a relay reports to the other relays of its store, or requests of one of them.
 package enum BusItem: Equatable, Sendable {
-    /// The relay runs.
-    case beat(PeerRelay)
+    /// The relay runs, or ends with this item.
+    case beat(PeerRelay, isLast: Bool = false)
     /// The relay has members in these rooms, and asks for those of the other relays. At most ``maxRoomCount``.
     case wanted([RoomName])
     /// Members of the relay in a room.
@@ -193,7 +193,9 @@ extension BusMessage {
         writer.appendRaw(item.kind.rawValue)
         if let to { writer.append(.relay, uint64: to.rawValue) }
         switch item {
-        case .beat(let peer): writer.append(.data, bytes: peer.encode())
+        case .beat(let peer, let isLast):
+            writer.append(.data, bytes: peer.encode())
+            if isLast { writer.append(.draining, uint8: 1) }
         case .wanted(let rooms):
             precondition(rooms.count <= BusItem.maxRoomCount, "too many rooms")
             for room in rooms { writer.append(.room, name: room) }
@@ -279,7 +281,7 @@ private struct BusFields {
         switch kind {
         case .beat:
             let bytes = try body.required(.data)
-            return .beat(try PeerRelay(parsing: bytes.rawBytes))
+            return .beat(try PeerRelay(parsing: bytes.rawBytes), isLast: isLast ?? false)
         case .wanted: return .wanted(rooms)
         case .members, .wholeMembers:
             return .members(

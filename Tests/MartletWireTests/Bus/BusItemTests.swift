@@ -13,7 +13,10 @@ import Testing
         content: [])
     /// An item of each kind, with all fields.
     static let items: [BusItem] = [
-        .beat(peer), .wanted(["lobby", "hall"]),
+        .beat(peer), .beat(peer, isLast: true),
+        .entries(BusEntries(room: "lobby", log: LogID(rawValue: 9), firstOffset: 8, batch: [1, 2])),
+        .entries(BusEntries(room: "lobby", log: LogID(rawValue: 9), firstOffset: 1, batch: nil)),
+        .wanted(["lobby", "hall"]),
         .members(
             BusMembers(
                 room: "lobby", log: LogID(rawValue: 9), count: 2, isWhole: false,
