@@ -126,6 +126,7 @@ final class RelayBusPort: Sendable {
                     received[loop, default: []].append(event)
                 }
             case .command(let command, let relay): perform(command, from: relay, state)
+            case .nameShared(let relay): parts.onEvent(.busNameShared(relay))
             case .fault(let relay, let fault): parts.onEvent(.busFaulted(relay, fault))
             }
         }

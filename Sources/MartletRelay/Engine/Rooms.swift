@@ -378,7 +378,7 @@ struct Rooms: ~Copyable, Sendable {
                 markDirty(index)
             }
         case .item(let item, let relay, let number): take(item, from: relay, number: number, now: now)
-        case .command, .fault: break
+        case .command, .nameShared, .fault: break
         }
     }
 

@@ -179,6 +179,7 @@ enum RelayLog {
             named(
                 "busFaulted",
                 (relay.map { [.init("relay", .string("\($0)"))] } ?? []) + [.init("error", .string("\(fault)"))])
+        case .busNameShared(let relay): named("busNameShared", [.init("relay", .string("\(relay)"))])
         case .storeRecovered: named("storeRecovered", [])
         case .acceptingPaused(let error): named("acceptingPaused", [.init("error", .string("\(error)"))])
         case .tlsFailed(let error, let peer): failure("tlsFailed", error, peer)
@@ -325,7 +326,7 @@ extension RelayLog.Event {
             .error
         case .note(.link(.refused), _), .note(.roomRefused, _), .note(.link(.faulted), _), .connectionsRefused,
             .proxyRefused, .tlsFailed, .webSocketFailed, .undeliveredReportsDropped, .storeRecovered,
-            .busFaulted:
+            .busFaulted, .busNameShared:
             .warning
         case .note, .revoked, .kicked, .drainRequested, .roomDecisionsRevoked: .info
         }

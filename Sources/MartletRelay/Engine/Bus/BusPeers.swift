@@ -38,6 +38,8 @@ package struct BusPeers: Sendable {
         case item(BusItem, from: RelayID, number: UInt64)
         /// Perform a command of a relay, which has this name.
         case command(BusCommand, from: String)
+        /// A relay that is heard has the name of this one.
+        case nameShared(RelayID)
         /// A datagram was ignored: of this relay, or of one beyond the maximum number.
         case fault(RelayID?, BusFault)
     }
@@ -49,6 +51,8 @@ package struct BusPeers: Sendable {
         /// Whether the relay has sent its last beat.
         var hasEnded = false
         var hasFault = false
+        /// Whether it was reported to have the name of this relay.
+        var sharesName = false
         var overview: PeerRelay?
         /// The commands that were performed, in order.
         var commands = Deque<UInt64>()
@@ -143,6 +147,9 @@ package struct BusPeers: Sendable {
             if !peer.isAway, peer.heardAt + Self.lossTimeout <= now {
                 peers[relay]?.isAway = true
                 events.append(.lost(relay))
+            } else if !peer.isAway, !peer.sharesName, peer.overview?.name == overview.name {
+                peers[relay]?.sharesName = true
+                events.append(.nameShared(relay))
             }
             if peer.heardAt + Self.forgetTimeout <= now { peers[relay] = nil }
         }
