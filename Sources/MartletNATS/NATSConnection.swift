@@ -68,7 +68,7 @@ import MartletTransport
             }
         } else {
             maximum = RelayBusBounds.minDatagramByteCount
-            handlers.onEvent(.lost)
+            handlers.onEvent(.lost(Self.text(of: status)))
         }
         handlers.maxDatagramByteCount.withLock { $0 = maximum }
         try subscribe()
@@ -225,9 +225,14 @@ final class NATSHandlers: Sendable {
 
     static let completed: natsOnCompleteCB = { context in unsafe end(context) }
 
-    static let disconnected: natsConnectionHandler = { _, context in
+    static let disconnected: natsConnectionHandler = { connection, context in
         guard let handlers = unsafe borrowed(context), !handlers.isStopped.withLock({ $0 }) else { return }
-        handlers.onEvent(.lost)
+        var text: UnsafePointer<CChar>?
+        let status = unsafe natsConnection_GetLastError(connection, &text)
+        // The text is empty if the library has none.
+        let reason = unsafe text.map { unsafe String(cString: $0) } ?? ""
+        let name = unsafe String(cString: natsStatus_GetText(status == NATS_OK ? NATS_CONNECTION_DISCONNECTED : status))
+        handlers.onEvent(.lost(reason.isEmpty ? name : reason))
     }
 
     static let reconnected: natsConnectionHandler = { connection, context in

@@ -80,7 +80,7 @@ struct NATSBusTests {
         let events = Guarded<[NATSEvent]>([])
         let first = try await NATSBus(server.url) { event in events.withLock { $0.append(event) } }
         server.stop()
-        while events.withLock({ $0 }) != [.lost] { await Task.yield() }
+        while events.withLock({ $0.isEmpty }) { await Task.yield() }
         let second = try await NATSBus(server.url)
         #expect(second.maxDatagramByteCount == RelayBusBounds.minDatagramByteCount)
         // What cannot be kept is lost, and nobody waits.
@@ -88,7 +88,12 @@ struct NATSBusTests {
         try await server.start()
         try await meet(first, second)
         try await meet(second, first)
-        #expect(events.withLock { $0 } == [.lost, .recovered])
+        let found = events.withLock { $0 }
+        guard case .lost(let reason)? = found.first else {
+            Issue.record("the loss is not reported")
+            return
+        }
+        #expect(!reason.isEmpty && found.dropFirst() == [.recovered])
         for bus in [first, second] { await bus.stop() }
     }
 
@@ -169,7 +174,11 @@ struct NATSBusTests {
         for url in ["nats://h", "tls://u:p@h:1", "nats://t@h", "nats://[::1]:4222", "nats://a:1,nats://b:2"] {
             try NATSBus.checkURL(url)
         }
-        for url in ["", "h", "nats://", "http://h", "nats://a@", "nats://:1", "nats://a,", "nats://h/x", "nats://a b"] {
+        for url in [
+            "", "h", "nats://", "http://h", "nats://a@", "nats://:1", "nats://a,", "nats://h/x", "nats://a b",
+            "nats://h:x", "nats://h:0",
+            "nats://h:65536", "nats://h:", "nats://u@h:1:2", "nats://[::1]4222",
+        ] {
             #expect(throws: NATSError.invalidURL) { try NATSBus.checkURL(url) }
         }
         var configuration = NATSBus.Configuration()

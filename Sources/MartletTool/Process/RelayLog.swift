@@ -247,7 +247,7 @@ enum RelayLog {
 
     private static func members(of event: NATSEvent) -> [JSONLine.Member] {
         switch event {
-        case .lost: named("busLost", [])
+        case .lost(let reason): named("busLost", [.init("error", .string(reason))])
         case .recovered: named("busRecovered", [])
         case .payloadTooSmall(let error): named("busPayloadTooSmall", [.init("error", .string("\(error)"))])
         }
