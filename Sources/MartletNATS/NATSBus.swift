@@ -106,8 +106,9 @@ public final class NATSBus: RelayBus {
         }
     }
 
-    /// Ends the connection and the thread.
+    /// Sends what waits, within a second, and ends the connection and the thread.
     public func stop() async {
+        await connection.flush()
         datagrams.withLock { $0.removeAll() }
         await connection.close()
         await loop.shutdown()

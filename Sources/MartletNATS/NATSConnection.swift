@@ -6,6 +6,8 @@ import MartletTransport
 @safe actor NATSConnection {
     /// The maximum duration of an attempt to connect, of a write, and of an answer.
     private static let timeout: Int64 = 2000  // bound
+    /// The maximum duration of a wait until the server has the last datagrams, in milliseconds.
+    private static let flushTimeout: Int64 = 1000  // bound
     /// The interval of pings, in milliseconds. Two without an answer end the connection.
     private static let pingInterval: Int64 = 2000  // bound
     /// The pause before the second attempt to connect, in milliseconds; it doubles with each further one.
@@ -66,7 +68,7 @@ import MartletTransport
             }
         } else {
             maximum = RelayBusBounds.minDatagramByteCount
-            handlers.onEvent(.lost)
+            handlers.onEvent(.lost(Self.text(of: status)))
         }
         handlers.maxDatagramByteCount.withLock { $0 = maximum }
         try subscribe()
@@ -156,6 +158,12 @@ import MartletTransport
         }
     }
 
+    /// Waits until the server has what was published, for at most `flushTimeout`.
+    func flush() {
+        guard unsafe connection != nil else { return }
+        _ = unsafe natsConnection_FlushTimeout(connection, Self.flushTimeout)
+    }
+
     /// Ends the connection, and waits for the end of its threads.
     func close() async {
         handlers.receiver.withLock { $0 = nil }
@@ -217,9 +225,14 @@ final class NATSHandlers: Sendable {
 
     static let completed: natsOnCompleteCB = { context in unsafe end(context) }
 
-    static let disconnected: natsConnectionHandler = { _, context in
+    static let disconnected: natsConnectionHandler = { connection, context in
         guard let handlers = unsafe borrowed(context), !handlers.isStopped.withLock({ $0 }) else { return }
-        handlers.onEvent(.lost)
+        var text: UnsafePointer<CChar>?
+        let status = unsafe natsConnection_GetLastError(connection, &text)
+        // The text is empty if the library has none.
+        let reason = unsafe text.map { unsafe String(cString: $0) } ?? ""
+        let name = unsafe String(cString: natsStatus_GetText(status == NATS_OK ? NATS_CONNECTION_DISCONNECTED : status))
+        handlers.onEvent(.lost(reason.isEmpty ? name : reason))
     }
 
     static let reconnected: natsConnectionHandler = { connection, context in

@@ -34,8 +34,9 @@ extension NATSError: CustomStringConvertible {
 
 /// An event of a bus over NATS.
 public enum NATSEvent: Equatable, Sendable {
-    /// The connection has ended, or could not be made at the start. Datagrams are lost until `recovered`.
-    case lost
+    /// The connection has ended, or could not be made at the start, for this reason of libnats. Datagrams are lost
+    /// until `recovered`.
+    case lost(String)
     /// The server is connected again.
     case recovered
     /// The server that is connected now does not carry the datagrams of the bus.

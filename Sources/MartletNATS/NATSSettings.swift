@@ -21,7 +21,12 @@ struct NATSSettings: Sendable {
     private static func isServer(_ text: String) -> Bool {
         guard NATSBus.isURL(text), text.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else { return false }
         let host = text.drop { $0 != "/" }.dropFirst(2)
-        return !host.isEmpty && host.last != "@" && !host.hasPrefix(":") && !host.contains("/")
+        guard !host.isEmpty, host.last != "@", !host.hasPrefix(":"), !host.contains("/") else { return false }
+        // The address behind the user or token; one of IPv6 is in brackets.
+        let address = host.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
+        let rest = address.hasPrefix("[") ? address.drop { $0 != "]" }.dropFirst() : address.drop { $0 != ":" }
+        guard !address.isEmpty, rest.isEmpty || rest.first == ":" else { return false }
+        return rest.isEmpty || UInt16(rest.dropFirst()).map { $0 > 0 } ?? false
     }
 
     private static func isSubject(_ text: String) -> Bool {

@@ -28,6 +28,9 @@ public final class PostgresBus: RelayBus {
     /// Sends datagrams when the connection is free.
     public func send(_ datagrams: [[UInt8]]) { listener.send(datagrams) }
 
-    /// Ends the calls of `receive`. The connection belongs to the store.
-    public func stop() async { await listener.receive(nil) }
+    /// Sends what waits, within a second, and ends the calls of `receive`. The connection belongs to the store.
+    public func stop() async {
+        await listener.flush()
+        await listener.receive(nil)
+    }
 }

@@ -8,6 +8,9 @@ import MartletTransport
 ///
 /// What cannot be sent is dropped, and what arrives while the connection is away is missed.
 actor PostgresListener {
+    /// The maximum duration of a wait until the server has the last datagrams.
+    private static let flushTimeout = Duration.seconds(1)  // bound
+
     private nonisolated let loop: EventLoop
     private var connection: PostgresConnection?
     private var reports = RevisionReports()
@@ -17,6 +20,10 @@ actor PostgresListener {
     private var busChannel: String?
     private var sender: CheckedContinuation<Void, Never>?
     private var isClosed = false
+    private var isSending = false
+    /// Who waits until the datagrams are sent.
+    private var flushes: [CheckedContinuation<Void, Never>] = []
+    private lazy var flushTimer = LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.endFlush() } }
     /// The datagrams of all threads.
     private nonisolated let datagrams = Guarded(DatagramQueue())
 
@@ -39,6 +46,7 @@ actor PostgresListener {
 
     func close() async {
         isClosed = true
+        endFlush()
         wake()
         await connection?.close()
     }
@@ -67,6 +75,20 @@ actor PostgresListener {
         if isFirst { loop.execute { self.assumeIsolated { $0.wake() } } }
     }
 
+    /// Waits until the server has the datagrams, for at most `flushTimeout`.
+    func flush() async {
+        guard connection != nil, !isClosed, isSending || !datagrams.withLock({ $0.isEmpty }) else { return }
+        flushTimer.set(deadline: loop.deadline(after: Self.flushTimeout))
+        await withCheckedContinuation { flushes.append($0) }
+    }
+
+    private func endFlush() {
+        guard !flushes.isEmpty else { return }
+        flushTimer.set(deadline: nil)
+        for flush in flushes { flush.resume() }
+        flushes = []
+    }
+
     private func wake() {
         sender?.resume()
         sender = nil
@@ -89,7 +111,10 @@ actor PostgresListener {
                 await withCheckedContinuation { sender = $0 }
             }
             guard !isClosed else { return }
+            isSending = true
             _ = try? await connection.run(takeQueries())
+            isSending = false
+            if datagrams.withLock({ $0.isEmpty }) { endFlush() }
         }
     }
 

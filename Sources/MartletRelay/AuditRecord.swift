@@ -104,7 +104,7 @@ public struct AuditRecord: Equatable, Sendable {
             self.init(.roomDecisionsRevoked, account: account)
             self.room = room
         case .note(.link(.suspended), _), .note(.link(.ended), _), .note(.link(.faulted), _), .note(.rolesInvalid, _),
-            .connectionsRefused, .proxyRefused, .busFaulted,
+            .connectionsRefused, .proxyRefused, .busFaulted, .busNameShared,
             .drainRequested, .acceptingPaused, .diskSpaceChanged, .tlsFailed, .webSocketFailed,
             .storeFailed, .storeRecovered, .membershipsFailed, .attachmentsFailed, .authenticatorFailed,
             .authenticationRefused, .policyFailed, .undeliveredFailed, .undeliveredReportsDropped:

@@ -26,6 +26,9 @@ public enum RelayEvent: Sendable {
     /// A datagram of the bus was ignored. There is one event for each relay, and one for datagrams without a known
     /// relay.
     case busFaulted(RelayID?, BusFault)
+    /// A relay of the bus has the name of this one, so that neither can be drained by it. There is one event
+    /// for each such relay.
+    case busNameShared(RelayID)
     /// The system has no resources to accept connections. Accepting resumes without intervention.
     case acceptingPaused(TransportError)
     /// A TLS handshake or connection failed. Without a peer, the relay has read a certificate of its own that is not

@@ -44,6 +44,21 @@ struct PostgresBusTests {
         for store in stores { await store.close() }
     }
 
+    //
+    @Test func `datagrams before a stop and the end of the store -> at the others`() async throws {
+        let server = try await PostgresServer.common()
+        let uri = try await server.database()
+        let (first, second) = (try await PostgresStore.patient(uri), try await PostgresStore.patient(uri))
+        try await listening(2, server, uri)
+        var iterator = received(second.bus)
+        first.bus.send([[1], [2]])
+        await first.bus.stop()
+        await first.close()
+        #expect(await iterator.next() == [1])
+        #expect(await iterator.next() == [2])
+        await second.close()
+    }
+
     @Test func `a bus that was stopped -> no datagram is received`() async throws {
         let server = try await PostgresServer.common()
         let uri = try await server.database()

@@ -123,11 +123,12 @@ extension Relay {
     /// Drains the relay of the bus with a name, which may be this one, for at most its `Configuration.drainTimeout`
     /// . The method does not wait for it.
     ///
-    /// - Returns: Whether a relay has the name.
+    /// - Returns: Whether one relay has the name; false also if several that are heard have it.
     @discardableResult
     public func drain(relay name: String) async -> Bool {
         // An earlier process of a relay has the same name, and was heard before.
         let known = await relays().filter { $0.name == name }
+        guard known.count(where: { $0.isHeard(at: EventLoop.wallClock) }) < 2 else { return false }
         guard let relay = known.max(by: { $0.lastHeardAt ?? .max < $1.lastHeardAt ?? .max }) else { return false }
         if relay.lastHeardAt == nil {
             parts.onEvent(.drainRequested(by: name))
@@ -327,5 +328,14 @@ extension RelayDriver {
                 ofLink: slot, agent: peer?.agent, address: address.map { "\($0)" }, since: peer?.since)
         }
         return (items, page.next)
+    }
+}
+
+extension PeerRelay {
+    /// Whether the relay counts as present by the clock of the relay that has listed it, in milliseconds since 1970
+    ///
+    package func isHeard(at wallClock: UInt64) -> Bool {
+        guard let lastHeardAt else { return true }
+        return wallClock &- min(lastHeardAt, wallClock) < UInt64(BusPeers.lossTimeout / .milliseconds(1))
     }
 }

@@ -15,7 +15,8 @@ public protocol RelayBus: Sendable {
     /// threads of the bus, one call after another, and must not wait. A bus that cannot send loses datagrams.
     func send(_ datagrams: [[UInt8]])
 
-    /// Ends the calls of `receive`, and releases what the bus uses.
+    /// Sends what waits, as far as that takes a second at most, ends the calls of `receive`, and releases what the bus
+    /// uses.
     func stop() async
 }
 

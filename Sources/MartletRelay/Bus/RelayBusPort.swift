@@ -36,7 +36,13 @@ final class RelayBusPort: Sendable {
         bus.start { [weak self] bytes in self?.received(bytes) }
     }
 
+    /// Sends the last beat, by which other relays take the members away at once.
     func stop() async {
+        state.withLock { state in
+            guard let loop = state.drivers.first?.loop else { return }
+            state.peers.end(overview(state, loop))
+            bus.send(state.peers.takeDatagrams())
+        }
         await bus.stop()
         state.withLock { $0.drivers = [] }
     }
@@ -120,6 +126,7 @@ final class RelayBusPort: Sendable {
                     received[loop, default: []].append(event)
                 }
             case .command(let command, let relay): perform(command, from: relay, state)
+            case .nameShared(let relay): parts.onEvent(.busNameShared(relay))
             case .fault(let relay, let fault): parts.onEvent(.busFaulted(relay, fault))
             }
         }

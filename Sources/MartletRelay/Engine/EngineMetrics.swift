@@ -12,10 +12,19 @@ package struct SessionCounts: Sendable {
     package var resets = CodeCounts()
 }
 
+/// The batches of other relays that the copies of rooms have taken.
+package struct ReplicatedBatches: Equatable, Sendable {
+    /// From the bus.
+    package var fromBus: UInt64 = 0
+    /// From the store: by a read, or by the answer to an append that was not first.
+    package var fromStore: UInt64 = 0
+}
+
 /// The measurements of an engine, or the sum of several loops.
 package struct EngineMetrics: Sendable {
     package var statistics = RelayStatistics()
     package var counts = SessionCounts()
+    package var replicated = ReplicatedBatches()
     /// The frames and bytes of all links.
     package var traffic = LinkCounters()
     /// The smoothed round-trip times of the links that have a connection.
@@ -39,6 +48,8 @@ package struct EngineMetrics: Sendable {
         sum.counts.deliveries += other.counts.deliveries
         sum.counts.refusals += other.counts.refusals
         sum.counts.resets += other.counts.resets
+        sum.replicated.fromBus += other.replicated.fromBus
+        sum.replicated.fromStore += other.replicated.fromStore
         sum.traffic += other.traffic
         sum.roundTrips += other.roundTrips
         sum.answerCount += other.answerCount

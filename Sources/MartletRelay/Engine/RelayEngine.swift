@@ -223,6 +223,7 @@ package struct RelayEngine: ~Copyable {
         var metrics = EngineMetrics()
         metrics.statistics = statistics
         metrics.counts = sessions.counts
+        metrics.replicated = sessions.rooms.local.replicated
         metrics.traffic = sessions.links.counters
         metrics.roundTrips = sessions.links.roundTrips
         metrics.answerCount = sessions.calls.count(.answer)

@@ -196,6 +196,7 @@ extension RelayRoom {
             confirm(published, into: &effects)
             log.append(published)
             eraseStored(into: &effects)
+            sendEntries(from: published[published.startIndex].offset, count: published.count, into: &effects)
             announcementsStored(into: &effects)
             commandsStored(into: &effects)
         }

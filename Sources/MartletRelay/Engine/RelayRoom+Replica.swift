@@ -62,9 +62,30 @@ extension RelayRoom {
         for join in replica.takeJoins(upTo: offset) { self.join(join, into: &effects) }
     }
 
+    /// Whether messages of this relay are not durable.
+    private var hasWaiting: Bool { isBusy && publication.entryCount > 0 }
+
+    /// The instant of a delayed read; nil while messages wait, whose append brings what it would read.
+    var readDeadline: Instant? { hasWaiting ? nil : replica.deadline }
+
+    /// Takes the messages of the bus that continue the copy, unless the store has an append, whose answer decides about
+    /// the order. Returns the number of batches; nil if the copy cannot continue.
+    mutating func takeEarly(at now: UInt64, into effects: inout Deque<RoomEffect>) -> Int? {
+        guard case .ready = state, !(isBusy && publication.isStoring) else { return 0 }
+        var (taken, count): ([LogEntry], Int) = ([], 0)
+        while let entries = replica.takeEarly(after: taken.last?.offset ?? log.lastOffset) {
+            taken += entries
+            count += 1
+        }
+        guard count > 0 else { return 0 }
+        replica.endDelay()
+        return advance(by: taken[...], at: now, into: &effects) ? count : nil
+    }
+
     /// Reads the messages of other relays that the copy misses. A waiting append brings them as well.
-    mutating func readMissed(into effects: inout Deque<RoomEffect>) {
-        guard !isBusy || publication.entryCount == 0, replica.beginRead(after: log.lastOffset) else { return }
+    mutating func readMissed(now: Instant, into effects: inout Deque<RoomEffect>) {
+        let isDelayed = members.remote.count > 0
+        guard !hasWaiting, replica.beginRead(after: log.lastOffset, isDelayed: isDelayed, now: now) else { return }
         let range = ReadRange(
             from: log.lastOffset &+ 1, maxCount: RelayRoom.readCount, maxByteCount: RelayRoom.readByteCount,
             log: log.id)
@@ -79,8 +100,11 @@ extension RelayRoom {
         // The answer of the append has the messages.
         guard !(isBusy && publication.isStoring) else { return true }
         guard history.firstOffset <= log.lastOffset &+ 1 else { return false }
-        let missed = history.entries.drop { $0.offset <= log.lastOffset }
-        guard missed.isEmpty else { return advance(by: missed, at: now, into: &effects) }
+        guard history.entries.isEmpty else {
+            // The bus, or the answer of an append, may have brought all of them meanwhile.
+            let missed = history.entries.drop { $0.offset <= log.lastOffset }
+            return missed.isEmpty || advance(by: missed, at: now, into: &effects)
+        }
         // The store has no more messages, although it has reported them or sessions have seen them.
         replica.forgetEnd()
         admitAwaiting(upTo: .max, into: &effects)

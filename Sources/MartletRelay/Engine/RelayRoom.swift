@@ -231,7 +231,7 @@ struct RelayRoom: ~Copyable, Sendable {
     var deadline: Instant? {
         requests.deadline.orEarlier(members.deadline).orEarlier(saveDeadline).orEarlier(operationsDeadline)
             .orEarlier(throttle.isAllocated ? throttle.value.deadline : nil).orEarlier(changesDeadline)
-            .orEarlier(scan.deadline)
+            .orEarlier(scan.deadline).orEarlier(readDeadline)
     }
 
     func handle(_ slot: Int) -> MemberHandle {
@@ -416,7 +416,9 @@ struct RelayRoom: ~Copyable, Sendable {
         if members.hasWaitingProgress { applyWaitingProgress(into: &effects) }
         if replica.isBehind(log.lastOffset) {
             admitAwaiting(upTo: log.lastOffset, into: &effects)
-            readMissed(into: &effects)
+            readMissed(now: now, into: &effects)
+        } else {
+            replica.endDelay()
         }
         saveProgress(isAppending: !wasStoring && isBusy && publication.isStoring, now: now, into: &effects)
     }
@@ -468,6 +470,7 @@ struct RelayRoom: ~Copyable, Sendable {
         byteCount += receipts.accountCount * RelayRoom.progressByteCount + requests.count * RelayRoom.requestByteCount
         byteCount += receipts.pendingAccountCount * RelayRoom.pendingByteCount
         byteCount += members.reportCount * RelayRoom.reportByteCount + members.remoteByteCount
+        byteCount += replica.earlyByteCount
         if usesRoles { byteCount += moderation.byteCount }
         if allocatedMemberships.isAllocated { byteCount += memberships.byteCount }
         if hasCommands { byteCount += commands.byteCount }

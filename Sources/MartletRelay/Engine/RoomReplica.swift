@@ -10,12 +10,26 @@ import MartletWire
 /// | reading | the same, one read of the store | `readEnded` |
 /// | loading | one load of the roles, while nothing is appended | `loadEnded` |
 /// | awaited | sessions that have seen messages beyond the copy | `takeJoins`, when the copy has them |
+/// | delayed | the same as behind, the instant of the read | `beginRead`; `endDelay`, when the bus has brought messages |
+///
+/// Messages of the bus wait in each state for earlier ones, and while the store has an append.
 struct RoomReplica: Sendable {
     /// The interval in which the rooms with members are compared with the store. A lost report of the store delays
     /// messages of other relays by at most this time.
     static let checkInterval: Duration = .seconds(1)
+    /// The time for which messages are awaited from the bus before they are read, if other relays have members.
+    static let busDelay: Duration = .milliseconds(20)
+    /// The maximum number of bytes of messages of the bus that wait, with objects. Beyond it the oldest are dropped.
+    static let maxEarlyByteCount = 64 * 1024
+    /// The number of bytes that each message counts besides its body.
+    private static let overhead = 128
 
     private var end: UInt64 = 0
+    /// The instant of a read that is delayed.
+    private var readAt: Instant?
+    /// Batches of the bus that wait.
+    private var early: [[LogEntry]] = []
+    private(set) var earlyByteCount = 0
     private(set) var isReading = false
     private(set) var isLoading = false
     /// Sessions whose cursors are beyond the copy.
@@ -50,13 +64,58 @@ struct RoomReplica: Sendable {
     func isBehind(_ offset: UInt64) -> Bool { end > offset || !joins.isEmpty }
 
     /// Begins a read, if the store has messages after an offset, or sessions await them, and none is in progress.
-    mutating func beginRead(after offset: UInt64) -> Bool {
+    ///
+    /// - Parameter isDelayed: Whether the bus may bring the messages.
+    mutating func beginRead(after offset: UInt64, isDelayed: Bool, now: Instant) -> Bool {
         guard isBehind(offset), !isBusy else { return false }
+        if isDelayed, joins.isEmpty {
+            let at = readAt ?? now + Self.busDelay
+            readAt = at
+            guard at <= now else { return false }
+        }
+        readAt = nil
         isReading = true
         return true
     }
 
     mutating func readEnded() { isReading = false }
+
+    /// The instant of a read that is delayed; nil while another is in progress.
+    var deadline: Instant? { isBusy ? nil : readAt }
+
+    /// The copy has more messages, or all. A later read is delayed again.
+    mutating func endDelay() { readAt = nil }
+
+    // MARK: Messages of the bus
+
+    /// Whether messages of the bus wait.
+    var hasEarly: Bool { !early.isEmpty }
+
+    /// Another relay has stored messages from an offset on, which the bus does not bring: a read is not delayed.
+    mutating func noteUnsent(from offset: UInt64) {
+        note(end: offset)
+        readAt = .zero
+    }
+
+    /// A batch of the bus waits.
+    mutating func keep(_ entries: [LogEntry]) {
+        early.append(entries)
+        earlyByteCount += Self.byteCount(of: entries)
+        while earlyByteCount > Self.maxEarlyByteCount { earlyByteCount -= Self.byteCount(of: early.removeFirst()) }
+    }
+
+    /// Takes a batch with the message after an offset; nil if none has it. Batches up to the offset are dropped.
+    mutating func takeEarly(after offset: UInt64) -> ArraySlice<LogEntry>? {
+        early.removeAll { $0.last.map { $0.offset <= offset } ?? true }
+        let index = early.firstIndex { $0[0].offset <= offset &+ 1 }
+        let taken = index.map { early.remove(at: $0) }
+        earlyByteCount = early.reduce(0) { $0 + Self.byteCount(of: $1) }
+        return taken?.drop { $0.offset <= offset }
+    }
+
+    private static func byteCount(of entries: [LogEntry]) -> Int {
+        entries.reduce(0) { $0 + $1.body.byteCount + overhead }
+    }
 
     /// A read has found no messages up to the known end. The next check or report begins another read.
     mutating func forgetEnd() { end = 0 }
@@ -75,6 +134,7 @@ struct RoomReplica: Sendable {
         check.equal("a load of changed roles", isLoading, false)
         check.equal("messages of other relays that are not read", end > lastOffset, false)
         check.empty("sessions that await messages of other relays", count: joins.count)
+        check.empty("messages of the bus that wait", count: early.count)
     }
 }
 

@@ -46,6 +46,8 @@ struct Rooms: ~Copyable, Sendable {
     private var checks: ReplicaChecks?
     /// What the rooms ask the other relays of the bus; nil without a bus.
     private var bus: BusRooms?
+    /// The batches of other relays that the copies of rooms have taken.
+    private(set) var replicated = ReplicatedBatches()
 
     /// Creates a table without rooms.
     ///
@@ -376,7 +378,7 @@ struct Rooms: ~Copyable, Sendable {
                 markDirty(index)
             }
         case .item(let item, let relay, let number): take(item, from: relay, number: number, now: now)
-        case .command, .fault: break
+        case .command, .nameShared, .fault: break
         }
     }
 
@@ -403,6 +405,7 @@ struct Rooms: ~Copyable, Sendable {
             if let index = index(of: name), rooms[index].members.count > 0 { return }
             reportChange(of: name, to: watchers.watchers(of: name).map { ($0, AccountProgress()) })
         case .membership(let membership): membershipChanged(membership)
+        case .entries(let entries): with(entries.room) { room, _ in room.receive(entries) }
         case .beat, .command, .performed: break
         }
     }
@@ -470,7 +473,9 @@ struct Rooms: ~Copyable, Sendable {
     ) {
         guard let index = index(of: name) else { return }
         closeBatch(of: index)
+        let end = rooms[index].log.lastOffset
         guard change(&rooms[index], &effects) else { return logLost(name, answered: call) }
+        if rooms[index].log.lastOffset > end { replicated.fromStore += 1 }
         markDirty(index)
     }
 
@@ -684,6 +689,12 @@ struct Rooms: ~Copyable, Sendable {
     private mutating func flush(_ index: Int, now: Instant) {
         guard rooms.isLive(index) else { return }
         closeBatch(of: index)
+        if rooms[index].replica.hasEarly {
+            guard let count = rooms[index].takeEarly(at: wallClock, into: &effects) else {
+                return logLost(rooms[index].name)
+            }
+            replicated.fromBus += UInt64(count)
+        }
         performCommands(index)
         // The operations of a turn are saved together.
         if rooms[index].isChangingMemberships { rooms[index].performMemberships(at: wallClock, into: &effects) }

@@ -89,6 +89,10 @@ struct RelayMetrics: Sendable {
             "martlet_relay_messages_stored", "Messages that the store has made durable.", statistics.messagesStored)
         snapshot.addCounter(
             "martlet_relay_messages_delivered", "Messages queued for members of rooms.", counts.deliveries)
+        snapshot.add(
+            "martlet_relay_batches_replicated", "Batches of messages of other relays, by where they came from.",
+            .counter, by: "source",
+            [("bus", Double(engine.replicated.fromBus)), ("store", Double(engine.replicated.fromStore))])
         snapshot.addCounts("martlet_relay_messages_refused", "Messages refused, by error code.", counts.refusals)
         snapshot.addCounts(
             "martlet_relay_sessions_reset", "Sessions that the relay has reset, by error code.", counts.resets)

@@ -23,13 +23,14 @@ enum ClusterCommand {
             status lists the relays of the bus (serve --bus), the one that answers first: its name (serve --name), \
             whether it serves, drains or is away, its links and rooms in memory, its program, the milliseconds by \
             which its clock is ahead, and the milliseconds since it was heard. A relay that was not heard for three \
-            seconds is away, and after half a minute it is not listed.
+            seconds is away, and after half a minute it is not listed; one that has ended is not listed at once. \
+            Relays with the same name are marked, and none of them can be drained.
             """,
             """
             drain RELAY ends the relay with this name as the signal TERM does: it accepts no connection, requests its \
             clients to connect again, each after a random part of a millisecond for each client, and ends after \
             --drain of serve. To replace all relays, drain one after another, and wait until each one is listed \
-            again: cluster drain --wait 60 NAME. A relay that is not heard for three seconds counts as ended.
+            again: cluster drain --wait 60 NAME. A relay that is not heard for three seconds counts as ended, too.
             """,
             """
             The relay performs an action if --rooms of 'martlet serve' has a line such as "allow administer in \
@@ -82,8 +83,15 @@ enum ClusterCommand {
     private static func find(_ name: String, _ client: Client) async throws -> PeerRelay {
         let end = ContinuousClock.now + .milliseconds(maxSilence)
         while true {
-            if let relay = try await relays(client).first(where: { $0.name == name }) { return relay }
+            let listed = try await relays(client)
+            let found = listed.filter { $0.name == name }
+            let current = found.filter { state(of: $0, in: listed) != .away }
+            // An earlier process of the relay may have been heard a moment ago.
+            if let relay = current.first ?? found.last, current.count < 2 { return relay }
             guard ContinuousClock.now < end else {
+                guard found.isEmpty else {
+                    throw CommandError(.failure, "several relays have the name \(name): end them by their processes")
+                }
                 throw CommandError(.failure, "no relay has the name \(name): see 'martlet cluster status'")
             }
             try await Task.sleep(for: pollInterval)
@@ -136,15 +144,18 @@ enum ClusterCommand {
     }
 
     static func lines(of relays: [PeerRelay], isJSON: Bool) -> [String] {
-        relays.map { relay in
+        let current = relays.filter { state(of: $0, in: relays) != .away }
+        return relays.map { relay in
             let state = state(of: relay, in: relays).rawValue
+            let isShared = state != State.away.rawValue && current.count { $0.name == relay.name } > 1
             let age = age(of: relay, in: relays)
             // How far the clock was ahead when the relay was heard.
             let ahead = relay.lastHeardAt.map { Int64(clamping: relay.relayClock) - Int64(clamping: $0) }
             guard isJSON else {
                 let times = ahead.flatMap { ahead in age.map { "  clock \(ahead)  heard \($0)" } } ?? ""
                 let counts = "links \(relay.linkCount)  rooms \(relay.roomCount)"
-                return SafeText.line("\(relay.name)  \(state)  \(counts)  \(relay.agent)\(times)")
+                let note = isShared ? "  (several relays have this name)" : ""
+                return SafeText.line("\(relay.name)  \(state)  \(counts)  \(relay.agent)\(times)\(note)")
             }
             let members: [JSONLine.Member?] = [
                 .init("name", .string(relay.name)), .init("state", .string(state)),
@@ -152,6 +163,7 @@ enum ClusterCommand {
                 .init("agent", .string(relay.agent)),
                 .init("relay", .string(String(relay.relay.rawValue, radix: 16))),
                 ahead.map { .init("clockAhead", .count($0)) }, age.map { .init("heardAgo", .count($0)) },
+                isShared ? .init("isNameShared", .bool(true)) : nil,
             ]
             return JSONLine.object(members.compactMap { $0 }).text
         }

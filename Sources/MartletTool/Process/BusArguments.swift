@@ -70,9 +70,20 @@ enum BusArguments {
         _ = try choice(arguments)
     }
 
+    /// Checks that the files can be read. libnats would refuse each connection without a file, and try again for ever.
+    private static func checkFiles(_ configuration: NATSBus.Configuration) throws(CommandError) {
+        for (path, what) in [
+            (configuration.credentials, "the credentials of the bus"),
+            (configuration.authorities, "the certificates of the bus"),
+        ] {
+            if let path { _ = try InputFile.read(path, what) }
+        }
+    }
+
     /// Checks that a server of NATS is reachable and fit. The database is checked as a store.
     static func check(_ arguments: ParsedArguments) async throws {
         if case .nats(let url, let configuration) = try choice(arguments) {
+            try checkFiles(configuration)
             try await NATSBus.check(url, configuration: configuration)
         }
     }
@@ -86,6 +97,7 @@ enum BusArguments {
         case .none: return nil
         case .database: return store.bus
         case .nats(let url, let configuration):
+            try checkFiles(configuration)
             do { return try await NATSBus(url, configuration: configuration, onEvent: onEvent) } catch {
                 throw CommandError(.cannotCreate, "\(error)")
             }

@@ -102,7 +102,9 @@ struct LogGroups: Sendable {
         // An operator has caused them.
         case .revoked, .kicked, .drainRequested, .roomDecisionsRevoked, .tlsFailed(_, nil): nil
         // The relay limits their rate.
-        case .connectionsRefused, .undeliveredReportsDropped, .attachmentsFailed, .diskSpaceChanged, .busFaulted: nil
+        case .connectionsRefused, .undeliveredReportsDropped, .attachmentsFailed, .diskSpaceChanged, .busFaulted,
+            .busNameShared:
+            nil
         }
     }
 

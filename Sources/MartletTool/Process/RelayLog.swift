@@ -179,6 +179,7 @@ enum RelayLog {
             named(
                 "busFaulted",
                 (relay.map { [.init("relay", .string("\($0)"))] } ?? []) + [.init("error", .string("\(fault)"))])
+        case .busNameShared(let relay): named("busNameShared", [.init("relay", .string("\(relay)"))])
         case .storeRecovered: named("storeRecovered", [])
         case .acceptingPaused(let error): named("acceptingPaused", [.init("error", .string("\(error)"))])
         case .tlsFailed(let error, let peer): failure("tlsFailed", error, peer)
@@ -246,7 +247,7 @@ enum RelayLog {
 
     private static func members(of event: NATSEvent) -> [JSONLine.Member] {
         switch event {
-        case .lost: named("busLost", [])
+        case .lost(let reason): named("busLost", [.init("error", .string(reason))])
         case .recovered: named("busRecovered", [])
         case .payloadTooSmall(let error): named("busPayloadTooSmall", [.init("error", .string("\(error)"))])
         }
@@ -325,7 +326,7 @@ extension RelayLog.Event {
             .error
         case .note(.link(.refused), _), .note(.roomRefused, _), .note(.link(.faulted), _), .connectionsRefused,
             .proxyRefused, .tlsFailed, .webSocketFailed, .undeliveredReportsDropped, .storeRecovered,
-            .busFaulted:
+            .busFaulted, .busNameShared:
             .warning
         case .note, .revoked, .kicked, .drainRequested, .roomDecisionsRevoked: .info
         }

@@ -1,7 +1,7 @@
 /// What a relay reports to the other relays of its store, or requests of one of them.
 package enum BusItem: Equatable, Sendable {
-    /// The relay runs.
-    case beat(PeerRelay)
+    /// The relay runs, or ends with this item.
+    case beat(PeerRelay, isLast: Bool = false)
     /// The relay has members in these rooms, and asks for those of the other relays. At most ``maxRoomCount``.
     case wanted([RoomName])
     /// Members of the relay in a room.
@@ -22,6 +22,8 @@ package enum BusItem: Equatable, Sendable {
     case command(UInt64, BusCommand)
     /// The relay has performed the command with a number of the recipient.
     case performed(UInt64)
+    /// Messages that the relay has stored in a room.
+    indirect case entries(BusEntries)
 
     /// The maximum number of rooms in `wanted`.
     package static let maxRoomCount = 24
@@ -30,7 +32,7 @@ package enum BusItem: Equatable, Sendable {
     fileprivate enum Kind: UInt8 {
         case beat = 1
         case wanted, members, wholeMembers, transient, request, response, cancel, changed, membership, kick, revoke
-        case drain, performed
+        case drain, performed, entries
     }
 
     fileprivate var kind: Kind {
@@ -48,7 +50,28 @@ package enum BusItem: Equatable, Sendable {
         case .command(_, .revoke): .revoke
         case .command(_, .drain): .drain
         case .performed: .performed
+        case .entries: .entries
         }
+    }
+}
+
+/// Messages that a relay has stored in a room.
+package struct BusEntries: Equatable, Sendable {
+    /// The room.
+    package var room: RoomName
+    /// The log of the offset.
+    package var log: LogID
+    /// The offset of the first message, at least 1.
+    package var firstOffset: UInt64
+    /// The messages in the form of the store; nil if they are too long for a datagram.
+    package var batch: [UInt8]?
+
+    /// Creates the item.
+    package init(room: RoomName, log: LogID, firstOffset: UInt64, batch: [UInt8]?) {
+        self.room = room
+        self.log = log
+        self.firstOffset = firstOffset
+        self.batch = batch
     }
 }
 
@@ -170,7 +193,9 @@ extension BusMessage {
         writer.appendRaw(item.kind.rawValue)
         if let to { writer.append(.relay, uint64: to.rawValue) }
         switch item {
-        case .beat(let peer): writer.append(.data, bytes: peer.encode())
+        case .beat(let peer, let isLast):
+            writer.append(.data, bytes: peer.encode())
+            if isLast { writer.append(.draining, uint8: 1) }
         case .wanted(let rooms):
             precondition(rooms.count <= BusItem.maxRoomCount, "too many rooms")
             for room in rooms { writer.append(.room, name: room) }
@@ -188,6 +213,11 @@ extension BusMessage {
             case .drain(let name): writer.append(.name, string: name)
             }
         case .performed(let number): writer.append(.correlation, uint64: number)
+        case .entries(let entries):
+            writer.append(.room, name: entries.room)
+            writer.append(.log, uint64: entries.log.rawValue)
+            writer.append(.offset, uint64: entries.firstOffset)
+            if let batch = entries.batch { writer.append(.data, bytes: batch) }
         }
     }
 
@@ -210,6 +240,8 @@ private struct BusFields {
     private var state: RoomMembershipState?
     private var changedAt: UInt64?
     private var number: UInt64?
+    private var offset: UInt64?
+    private var isLast: Bool?
     private var name: String?
 
     init(_ bytes: RawSpan) throws(WireError) {
@@ -227,6 +259,8 @@ private struct BusFields {
             case .membership: try state.fill(.membership, field.choice())
             case .changedAt: try changedAt.fill(.changedAt, field.uint64())
             case .correlation: try number.fill(.correlation, field.uint64())
+            case .offset: try offset.fill(.offset, field.uint64())
+            case .draining: try isLast.fill(.draining, field.bool())
             case .name: try name.fill(.name, field.string(minByteCount: 1, maxByteCount: 256))
             default: try field.skip()
             }
@@ -247,7 +281,7 @@ private struct BusFields {
         switch kind {
         case .beat:
             let bytes = try body.required(.data)
-            return .beat(try PeerRelay(parsing: bytes.rawBytes))
+            return .beat(try PeerRelay(parsing: bytes.rawBytes), isLast: isLast ?? false)
         case .wanted: return .wanted(rooms)
         case .members, .wholeMembers:
             return .members(
@@ -275,6 +309,11 @@ private struct BusFields {
         case .revoke: return .command(try number.required(.correlation), .revoke(try account.required(.account)))
         case .drain: return .command(try number.required(.correlation), .drain(try name.required(.name)))
         case .performed: return .performed(try number.required(.correlation))
+        case .entries:
+            let first = try offset.required(.offset)
+            guard 1..<UInt64(Int64.max) ~= first else { throw .invalidValue(.offset) }
+            return .entries(
+                BusEntries(room: try room(), log: try log.required(.log), firstOffset: first, batch: body))
         }
     }
 }

@@ -13,9 +13,9 @@ import Testing
         let relays: [Relay]
         let ports: [UInt16]
 
-        init(loopCount: Int) throws {
+        init(loopCount: Int, names: [String] = ["one", "two"]) throws {
             var relays: [Relay] = []
-            for name in ["one", "two"] {
+            for name in names {
                 var configuration = try Relay.Configuration(port: 0)
                 configuration.engine = .withoutTimeouts
                 configuration.name = name
@@ -68,6 +68,36 @@ import Testing
         let bob = try await pair.member("bob", 1)
         #expect(try await alice.next(Transient.self) == Transient(.presence(.online), sender: "bob"))
         withExtendedLifetime(bob) {}
+        await pair.shutDown()
+    }
+
+    //
+    @Test func `a relay shuts down → its last datagram ends with a last beat`() async throws {
+        let pair = try Pair(loopCount: 1)
+        await pair.meet()
+        let (datagrams, continuation) = AsyncStream<[UInt8]>.makeStream()
+        let bus = MemoryBus(pair.hub)
+        bus.start { continuation.yield($0) }
+        let id = await pair.relays[0].relays()[0].relay
+        await pair.relays[0].shutdown()
+        var isLast = false
+        var iterator = datagrams.makeAsyncIterator()
+        while !isLast, let datagram = await iterator.next() {
+            guard try BusHead(parsing: datagram.rawBytes).relay == id else { continue }
+            if case .beat(_, true)? = try BusHead.messages(in: datagram.rawBytes).last?.item { isLast = true }
+        }
+        #expect(isLast)
+        await pair.shutDown()
+    }
+
+    //
+    @Test func `two relays with one name → each reports it, and neither is drained by it`() async throws {
+        let pair = try Pair(loopCount: 1, names: ["one", "one"])
+        await pair.meet()
+        while pair.log.all.count(where: { if case .busNameShared = $0 { true } else { false } }) < 2 {
+            await Task.yield()
+        }
+        #expect(await pair.relays[0].drain(relay: "one") == false)
         await pair.shutDown()
     }
 

@@ -27,4 +27,16 @@ import Testing
                 == #"{"name":"two","state":"drains","links":3,"rooms":2,"agent":"a/1","relay":"ff","clockAhead":100,"#
                 + #""heardAgo":600}"#)
     }
+
+    // R-221
+    @Test func `relays with one name -> marked, and one that is away is not counted`() {
+        let relays = [
+            relay("one", clock: 10_000, heardAt: nil), relay("two", clock: 9_500, heardAt: 9_400),
+            relay("two", clock: 9_500, heardAt: 9_400), relay("one", clock: 1, heardAt: 7_000),
+        ]
+        let lines = ClusterCommand.lines(of: relays, isJSON: false)
+        let marks = lines.map { $0.hasSuffix("(several relays have this name)") }
+        #expect(marks == [false, true, true, false])
+        #expect(ClusterCommand.lines(of: relays, isJSON: true)[1].hasSuffix(#""heardAgo":600,"isNameShared":true}"#))
+    }
 }

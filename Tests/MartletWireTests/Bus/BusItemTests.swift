@@ -13,7 +13,10 @@ import Testing
         content: [])
     /// An item of each kind, with all fields.
     static let items: [BusItem] = [
-        .beat(peer), .wanted(["lobby", "hall"]),
+        .beat(peer), .beat(peer, isLast: true),
+        .entries(BusEntries(room: "lobby", log: LogID(rawValue: 9), firstOffset: 8, batch: [1, 2])),
+        .entries(BusEntries(room: "lobby", log: LogID(rawValue: 9), firstOffset: 1, batch: nil)),
+        .wanted(["lobby", "hall"]),
         .members(
             BusMembers(
                 room: "lobby", log: LogID(rawValue: 9), count: 2, isWhole: false,
@@ -64,6 +67,13 @@ import Testing
                 _ = try? BusMessage.parse(changed.rawBytes)
             }
         }
+    }
+
+    //
+    @Test(arguments: [0, UInt64(Int64.max)]) func `messages at an offset that no log has → an error`(_ offset: UInt64) {
+        let bytes = Self.bytes(
+            BusMessage(.entries(BusEntries(room: "lobby", log: LogID(rawValue: 9), firstOffset: offset, batch: nil))))
+        #expect(throws: WireError.invalidValue(.offset)) { try BusMessage.parse(bytes.rawBytes) }
     }
 
     //

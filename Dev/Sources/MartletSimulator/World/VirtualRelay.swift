@@ -214,7 +214,7 @@ package final class VirtualRelay {
             case .incomplete, .lost, .item: loops.busReceived(event, now: now)
             case .command(.kick(let account), _): loops.kick(account, now: now)
             case .command(.revoke(let account), _): loops.revoke(account, now: now)
-            case .command(.drain, _): break
+            case .command(.drain, _), .nameShared: break
             case .fault(_, let fault): preconditionFailure("the bus carries an invalid datagram: \(fault)")
             }
         }

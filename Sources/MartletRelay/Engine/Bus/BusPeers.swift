@@ -9,6 +9,7 @@ package import MartletWire
 /// | unknown | nothing | a datagram: heard, incomplete from its number on |
 /// | heard | the number of the last datagram, its last beat, its commands | nothing heard for `lossTimeout`: away |
 /// | away | the same | a datagram: heard; nothing heard for `forgetTimeout`: unknown |
+/// | ended | the same, after its last beat | as away |
 ///
 /// | state of a command | owns | ends |
 /// |---|---|---|
@@ -37,6 +38,8 @@ package struct BusPeers: Sendable {
         case item(BusItem, from: RelayID, number: UInt64)
         /// Perform a command of a relay, which has this name.
         case command(BusCommand, from: String)
+        /// A relay that is heard has the name of this one.
+        case nameShared(RelayID)
         /// A datagram was ignored: of this relay, or of one beyond the maximum number.
         case fault(RelayID?, BusFault)
     }
@@ -45,7 +48,11 @@ package struct BusPeers: Sendable {
         var number: UInt64
         var heardAt: Instant
         var isAway = false
+        /// Whether the relay has sent its last beat.
+        var hasEnded = false
         var hasFault = false
+        /// Whether it was reported to have the name of this relay.
+        var sharesName = false
         var overview: PeerRelay?
         /// The commands that were performed, in order.
         var commands = Deque<UInt64>()
@@ -80,12 +87,13 @@ package struct BusPeers: Sendable {
         maxByteCount = maxDatagramByteCount
     }
 
-    /// The other relays, those away included, with the times at which they were heard, by identity.
+    /// The other relays, those away included and those that have ended not, with the times at which they were heard, by
+    /// identity.
     ///
     /// - Parameter wallClock: milliseconds since 1970.
     package func relays(now: Instant, wallClock: UInt64) -> [PeerRelay] {
         peers.sorted { $0.key < $1.key }.compactMap { _, peer in
-            guard let known = peer.overview else { return nil }
+            guard !peer.hasEnded, let known = peer.overview else { return nil }
             let age = UInt64(clamping: (now - peer.heardAt).nanoseconds / 1_000_000)
             return PeerRelay(
                 relay: known.relay, name: known.name, agent: known.agent, linkCount: known.linkCount,
@@ -95,6 +103,9 @@ package struct BusPeers: Sendable {
     }
 
     // MARK: Outgoing
+
+    /// Sends the last beat.
+    package mutating func end(_ overview: PeerRelay) { outgoing.append(BusMessage(.beat(overview, isLast: true))) }
 
     /// Adds items to the next datagrams.
     package mutating func append(_ messages: [BusMessage]) { outgoing += messages }
@@ -136,6 +147,9 @@ package struct BusPeers: Sendable {
             if !peer.isAway, peer.heardAt + Self.lossTimeout <= now {
                 peers[relay]?.isAway = true
                 events.append(.lost(relay))
+            } else if !peer.isAway, !peer.sharesName, peer.overview?.name == overview.name {
+                peers[relay]?.sharesName = true
+                events.append(.nameShared(relay))
             }
             if peer.heardAt + Self.forgetTimeout <= now { peers[relay] = nil }
         }
@@ -171,7 +185,7 @@ package struct BusPeers: Sendable {
         hasGap = hasGap || peer.isAway
         var events: [Event] = []
         if peer.isAway || head.number != peer.number + 1 { events.append(.incomplete(head.relay, before: head.number)) }
-        (peer.number, peer.heardAt, peer.isAway) = (head.number, now, false)
+        (peer.number, peer.heardAt, peer.isAway, peer.hasEnded) = (head.number, now, false, false)
         peers[head.relay] = peer
         for message in messages where message.to == nil || message.to == id {
             take(message.item, head, into: &events)
@@ -190,7 +204,12 @@ package struct BusPeers: Sendable {
 
     private mutating func take(_ item: BusItem, _ head: BusHead, into events: inout [Event]) {
         switch item {
-        case .beat(let overview): peers[head.relay]?.overview = overview
+        case .beat(let overview, let isLast):
+            peers[head.relay]?.overview = overview
+            guard isLast else { return }
+            peers[head.relay]?.isAway = true
+            peers[head.relay]?.hasEnded = true
+            events.append(.lost(head.relay))
         case .command(let number, let command):
             outgoing.append(BusMessage(.performed(number), to: head.relay))
             guard peers[head.relay]?.commands.contains(number) == false else { return }
@@ -226,6 +245,7 @@ extension BusItem {
             .changed(let room):
             [room]
         case .membership(let membership): [membership.room]
+        case .entries(let entries): [entries.room]
         case .beat, .command, .performed: []
         }
     }

@@ -92,6 +92,43 @@ extension RelayRoom {
         for number in requests.asked(by: relay) { cancel(number, into: &effects) }
     }
 
+    // MARK: Messages
+
+    /// The maximum number of bytes of messages in an item. More are read from the store.
+    static let maxEntriesByteCount = 32 * 1024
+    /// The number of bytes of an item besides the room's name and the messages.
+    private static let entriesOverhead = 128
+
+    /// Sends messages that have become durable to the relays with members in the room, as the store has them.
+    func sendEntries(from first: UInt64, count: Int, into effects: inout Deque<RoomEffect>) {
+        guard members.busItemByteCount > 0, members.remote.count > 0, let id = log.id else { return }
+        let row = log.tail.row(from: first)
+        let free = members.busItemByteCount - name.text.utf8.count - Self.entriesOverhead
+        let bound = min(Self.maxEntriesByteCount, free)
+        var batch: [UInt8]?
+        // Long messages are in several rows.
+        if row.count == count, count <= Self.readCount, row.reduce(0, { $0 + $1.body.byteCount }) <= bound {
+            batch = StoredBatch.encode(row)
+        }
+        if batch.map({ $0.count > bound }) == true { batch = nil }
+        let item = BusEntries(room: name, log: id, firstOffset: first, batch: batch)
+        effects.append(.bus(BusMessage(.entries(item))))
+    }
+
+    /// Messages that another relay has stored. They wait until the copy takes them (R-219, Specs/hostile.md row 126).
+    mutating func receive(_ item: BusEntries) {
+        guard case .ready = state, item.log == log.id else { return }
+        guard let batch = item.batch else {
+            if item.firstOffset > log.lastOffset { replica.noteUnsent(from: item.firstOffset) }
+            return
+        }
+        guard let entries = try? StoredBatch.decode(batch, firstOffset: item.firstOffset), let last = entries.last,
+            last.offset > log.lastOffset, entries.count <= Self.readCount, entries.allSatisfy(\.hasOwnStamp)
+        else { return }
+        replica.note(end: last.offset)
+        replica.keep(entries)
+    }
+
     // MARK: Transient frames and requests
 
     /// A typing or transient message of a member at another relay.
@@ -141,6 +178,15 @@ extension Transient {
         case .typing: .presence
         case .message: []
         }
+    }
+}
+
+extension LogEntry {
+    /// Whether the body is a message with the stamp of the entry.
+    fileprivate var hasOwnStamp: Bool {
+        guard let message = try? Message(parsing: body.rawBytes) else { return false }
+        return message.counter == counter && message.relay?.offset == offset && message.relay?.sender == sender
+            && message.relay?.device == device
     }
 }
 

@@ -12,9 +12,10 @@ import Testing
     private var peers = BusPeers(id: own, maxDatagramByteCount: 4096)
     private var now = Instant(nanoseconds: 1_000_000_000)
 
-    private static func overview(_ relay: RelayID, _ name: String = "two") -> PeerRelay {
+    private static func overview(_ relay: RelayID, _ name: String? = nil) -> PeerRelay {
         PeerRelay(
-            relay: relay, name: name, agent: "test", linkCount: 3, roomCount: 4, isDraining: false, relayClock: 5)
+            relay: relay, name: name ?? (relay == own ? "one" : "two"), agent: "test", linkCount: 3, roomCount: 4,
+            isDraining: false, relayClock: 5)
     }
 
     private static func datagram(
@@ -67,6 +68,39 @@ import Testing
         check(receive(2, .changed(.lobby), to: RelayID(rawValue: 3)), [])
         check(receive(3, .changed(.lobby), to: Self.own), [Self.item(3)])
         check(receive(1, of: Self.own, .changed(.lobby)), [])
+    }
+
+    //
+    @Test mutating func `the last beat of a relay → lost at once, not listed, and heard again by a later datagram`() {
+        _ = receive(1, .beat(Self.overview(Self.other)))
+        check(receive(2, .beat(Self.overview(Self.other), isLast: true)), [.lost(Self.other)])
+        #expect(peers.relays(now: now, wallClock: 9).isEmpty)
+        now = now + .seconds(4)
+        check(peers.beat(Self.overview(Self.own), now: now), [])
+        check(receive(2, .beat(Self.overview(Self.other))), [])
+        #expect(peers.relays(now: now, wallClock: 9).isEmpty)
+        check(receive(3, .changed(.lobby)), [.incomplete(Self.other, before: 3), Self.item(3)])
+        #expect(peers.relays(now: now, wallClock: 9).map(\.name) == ["two"])
+    }
+
+    //
+    @Test mutating func `the end of this relay → a last beat`() throws {
+        let overview = Self.overview(Self.own)
+        peers.end(overview)
+        #expect(try Self.messages(peers.takeDatagrams()) == [BusMessage(.beat(overview, isLast: true))])
+    }
+
+    //
+    @Test mutating func `a relay that is heard has the name of this one → reported once; one that is away → not`() {
+        let own = Self.overview(Self.own, "one")
+        _ = receive(1, .beat(Self.overview(Self.other, "one")))
+        _ = receive(1, of: RelayID(rawValue: 3), .beat(Self.overview(RelayID(rawValue: 3))))
+        check(peers.beat(own, now: now), [.nameShared(Self.other)])
+        check(peers.beat(own, now: now), [])
+        now = now + .seconds(3)
+        _ = receive(1, of: RelayID(rawValue: 4), .beat(Self.overview(RelayID(rawValue: 4), "one")))
+        now = now + .seconds(3)
+        #expect(!peers.beat(own, now: now).contains(.nameShared(RelayID(rawValue: 4))))
     }
 
     //

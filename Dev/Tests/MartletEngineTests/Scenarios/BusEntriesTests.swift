@@ -1,0 +1,414 @@
+import MartletTestSupport
+import MartletWire
+import Testing
+
+@testable import MartletLink
+@testable import MartletRelay
+
+/// Messages between the relays of a room, by scripts of items of the bus, reports and answers of the store.
+@Suite struct BusEntriesTests {
+    private static let two = RelayID(rawValue: 2)
+    private static let log = LogID(rawValue: 1)
+
+    /// A room with members at this relay, and bob at relay 2.
+    private func room(_ members: String..., end: UInt64 = 0, roles: RoomRolesConfiguration? = nil) -> RoomScript {
+        var script = RoomScript(snapshot: nil, roles: roles, busItemByteCount: 4096, isShared: true)
+        script.rooms.busReceived(.incomplete(Self.two, before: 1), now: script.now)
+        for member in members { script.join(member, cursor: end, log: Self.log) }
+        var snapshot = RoomSnapshot(log: Self.log, lastOffset: end, firstOffset: 1)
+        if roles != nil {
+            snapshot.roles = RoomRoles(owner: .alice).encoded()
+            snapshot.rolesVersion = 1
+        }
+        script.rooms.loaded(script.room, snapshot)
+        _ = script.drain()
+        let item = BusMembers(room: .lobby, count: 1, isWhole: true, entries: [BusMember(.bob, .online)])
+        script.rooms.busReceived(.item(.members(item), from: Self.two, number: 5), now: script.now)
+        _ = script.drain()
+        return script
+    }
+
+    /// A message that another relay has stored.
+    private func entry(
+        _ offset: UInt64, _ name: String = "carol", _ counter: UInt64? = nil, stamp: UInt64? = nil, byteCount: Int = 1
+    ) -> LogEntry {
+        let (who, counter) = (RoomScript.who(name), counter ?? offset)
+        let stamp = RelayStamp(
+            offset: stamp ?? offset, acceptedAt: 2000 + offset, sender: who.account, device: who.device)
+        let content = MessageContent(text: String(repeating: "x", count: byteCount))
+        return LogEntry(
+            offset: offset, sender: who.account, device: who.device, counter: counter, acceptedAt: 2000 + offset,
+            body: EncodedBody(Message(counter: counter, content: content, relay: stamp).encode()))
+    }
+
+    private func entries(_ offsets: ClosedRange<UInt64>) -> [LogEntry] { offsets.map { entry($0) } }
+
+    private func receive(_ script: inout RoomScript, _ entries: [LogEntry], log: LogID = BusEntriesTests.log) {
+        receive(&script, StoredBatch.encode(entries[...]), at: entries[0].offset, log: log)
+    }
+
+    private func receive(
+        _ script: inout RoomScript, _ batch: [UInt8]?, at offset: UInt64, log: LogID = BusEntriesTests.log
+    ) {
+        let item = BusEntries(room: .lobby, log: log, firstOffset: offset, batch: batch)
+        script.rooms.busReceived(.item(.entries(item), from: Self.two, number: 9), now: script.now)
+    }
+
+    private func reported(_ script: inout RoomScript, end: UInt64, roles: UInt64 = 0) {
+        script.rooms.changed(RoomRevision(room: .lobby, log: Self.log, lastOffset: end, rolesVersion: roles))
+    }
+
+    private func conflict(_ script: inout RoomScript, _ entries: [LogEntry]) {
+        let history = RoomHistory(entries: entries, firstOffset: 1)
+        script.rooms.answered(.append(.lobby, upTo: nil, messageCount: 0, .failure(.conflict(history))), at: 5000)
+    }
+
+    /// Answers the read of missed messages.
+    private func missed(_ script: inout RoomScript, _ entries: [LogEntry]) {
+        let handle = MemberHandle(
+            room: 0, slot: -1, key: MemberKey(link: LinkKey(slot: -1, generation: 0), session: .control))
+        let history = RoomHistory(entries: entries, firstOffset: 1)
+        script.rooms.answered(.read(.lobby, ReadID(member: handle), .success(history)), at: 5000)
+    }
+
+    private func sent(_ effects: [RoomScript.Effect]) -> [BusEntries] {
+        effects.compactMap { if case .bus(.entries(let entries), _) = $0 { entries } else { nil } }
+    }
+
+    private func hasRead(_ effects: [RoomScript.Effect]) -> Bool {
+        effects.contains { if case .read("?", _) = $0 { true } else { false } }
+    }
+
+    /// The effects of the next 25 ms.
+    private func later(_ script: inout RoomScript) -> [RoomScript.Effect] {
+        script.now = script.now + .milliseconds(25)
+        return script.drain()
+    }
+
+    private func counts(_ script: borrowing RoomScript) -> [UInt64] {
+        [script.rooms.replicated.fromBus, script.rooms.replicated.fromStore]
+    }
+
+    // MARK: Sending
+
+    //
+    @Test func `stored messages, with members at another relay → sent as the store has them`() throws {
+        var script = room("alice")
+        script.post("alice", 1)
+        script.post("alice", 2)
+        #expect(sent(script.drain()).isEmpty)
+        script.store()
+        let items = sent(script.drain())
+        #expect(items.map(\.firstOffset) == [1] && items.map(\.log) == [Self.log])
+        let batch = try #require(items.first?.batch)
+        #expect(try StoredBatch.decode(batch, firstOffset: 1).map(\.body.bytes) == script.log.map(\.body.bytes))
+    }
+
+    //
+    @Test func `stored messages without members at other relays, or without a bus → not sent`() {
+        var script = RoomScript(
+            "alice", snapshot: RoomSnapshot(log: Self.log), busItemByteCount: 4096)
+        var other = RoomScript("alice", snapshot: RoomSnapshot(log: Self.log))
+        script.post("alice", 1)
+        other.post("alice", 1)
+        _ = (script.drain(), other.drain())
+        script.store()
+        other.store()
+        #expect(sent(script.drain()).isEmpty && sent(other.drain()).isEmpty)
+    }
+
+    //
+    @Test func `a message and its deletion are stored together → sent without the content`() throws {
+        var script = room("alice")
+        script.post("alice", 1)
+        let id = MessageID(sender: .alice, device: DeviceID(rawValue: 1), counter: 1)
+        try script.post("alice", 2, .delete(MessageReference(id)))
+        _ = script.drain()
+        script.store()
+        let batch = try #require(sent(script.drain()).first?.batch)
+        let found = try StoredBatch.decode(batch, firstOffset: 1)
+        let body = found[0].body
+        let message = try Message(parsing: body.rawBytes)
+        #expect(message.content.isErased && found.count == 2)
+    }
+
+    //
+    @Test(arguments: [3000, 4000, 40_000]) func `messages that fill a datagram, or exceed it → sent, or named only`(
+        _ byteCount: Int
+    ) {
+        var script = room("alice")
+        script.post("alice", 1, byteCount: byteCount)
+        _ = script.drain()
+        script.store()
+        let items = sent(script.drain())
+        #expect(items.map { $0.batch == nil } == [byteCount > 3000] && items[0].firstOffset == 1)
+        #expect(BusWriter.byteCount(of: BusMessage(.entries(items[0]), to: Self.two)) <= 4096)
+    }
+
+    // MARK: The order of reports and items
+
+    //
+    @Test func `messages before the report of the store → delivered, and nothing is read`() {
+        var script = room("alice")
+        receive(&script, entries(1...2))
+        #expect(script.drain().offsets(to: "alice") == [1, 2])
+        reported(&script, end: 2)
+        #expect(script.drain().isEmpty && later(&script).isEmpty)
+        #expect(counts(script) == [1, 0])
+        script.post("alice", 1)
+        #expect(script.drain() == [.append([3])])
+    }
+
+    //
+    @Test func `messages within 20 ms after the report → nothing is read`() {
+        var script = room("alice")
+        reported(&script, end: 2)
+        #expect(script.drain().isEmpty)
+        script.now = script.now + .milliseconds(19)
+        receive(&script, entries(1...2))
+        #expect(script.drain().offsets(to: "alice") == [1, 2])
+        #expect(later(&script).isEmpty && counts(script) == [1, 0])
+    }
+
+    //
+    @Test func `a report without messages → one read after 20 ms; without members at other relays → at once`() {
+        var script = room("alice")
+        reported(&script, end: 1)
+        #expect(script.drain().isEmpty)
+        script.now = script.now + .milliseconds(20)
+        #expect(script.drain() == [.read("?", from: 1)] && later(&script).isEmpty)
+        missed(&script, entries(1...1))
+        #expect(script.drain().offsets(to: "alice") == [1] && counts(script) == [0, 1])
+        script.rooms.busReceived(.lost(Self.two), now: script.now)
+        reported(&script, end: 2)
+        #expect(hasRead(script.drain()))
+    }
+
+    //
+    @Test func `messages continue the copy but not to the reported end → the rest is awaited again`() {
+        var script = room("alice")
+        reported(&script, end: 2)
+        _ = script.drain()
+        script.now = script.now + .milliseconds(19)
+        receive(&script, entries(1...1))
+        _ = script.drain()
+        script.now = script.now + .milliseconds(19)
+        #expect(script.drain().isEmpty)
+        #expect(later(&script) == [.read("?", from: 2)])
+    }
+
+    //
+    @Test func `messages that are too long for the bus → read at once, before the report or after it`() {
+        for isReportFirst in [true, false] {
+            var script = room("alice")
+            if isReportFirst { reported(&script, end: 2) }
+            _ = script.drain()
+            receive(&script, nil, at: 1)
+            #expect(script.drain() == [.read("?", from: 1)])
+            if !isReportFirst { reported(&script, end: 2) }
+            missed(&script, entries(1...2))
+            #expect(script.drain().offsets(to: "alice") == [1, 2] && later(&script).isEmpty)
+            receive(&script, nil, at: 2)
+            #expect(script.drain().isEmpty && later(&script).isEmpty)
+        }
+    }
+
+    // MARK: Own appends
+
+    //
+    @Test func `messages while the store has an append that they precede → its answer decides, and nothing twice`() {
+        var script = room("alice")
+        script.post("alice", 1)
+        #expect(script.drain() == [.append([1])])
+        receive(&script, entries(1...2))
+        reported(&script, end: 2)
+        #expect(script.drain().isEmpty && later(&script).isEmpty)
+        conflict(&script, entries(1...1))
+        // The answer has the first message, the bus the second one.
+        let effects = script.drain()
+        #expect(effects.offsets(to: "alice") == [1, 2] && effects.contains(.append([3])) && !hasRead(effects))
+        script.store()
+        #expect(script.drain().accepted(by: "alice") == [AcceptedRun(firstCounter: 1, count: 1, firstOffset: 3)])
+        #expect(counts(script) == [1, 1])
+    }
+
+    //
+    @Test func `messages behind an own append arrive before its answer → taken after it`() {
+        var script = room("alice")
+        script.post("alice", 1)
+        _ = script.drain()
+        receive(&script, entries(2...3))
+        #expect(script.drain().offsets(to: "alice").isEmpty && later(&script).isEmpty)
+        script.store()
+        let effects = script.drain()
+        #expect(effects.offsets(to: "alice") == [1, 2, 3] && !hasRead(effects) && later(&script).isEmpty)
+    }
+
+    //
+    @Test func `the store fails an append behind which messages wait → taken, and the next append follows them`() {
+        var script = room("alice", "dave")
+        script.post("alice", 1)
+        _ = script.drain()
+        receive(&script, entries(1...1))
+        _ = script.drain()
+        script.failStore()
+        #expect(script.drain().offsets(to: "dave") == [1])
+        script.post("dave", 1)
+        #expect(script.drain() == [.append([2])])
+    }
+
+    //
+    @Test func `a message of this turn is stored through another relay → accepted there, and not stored again`() {
+        var script = room("alice")
+        script.post("alice", 4)
+        receive(&script, [entry(1, "alice", 4)])
+        let effects = script.drain()
+        #expect(effects.accepted(by: "alice") == [AcceptedRun(firstCounter: 4, count: 1, firstOffset: 1)])
+        #expect(!effects.contains { if case .append = $0 { true } else { false } })
+    }
+
+    //
+    @Test func `messages while changed roles are loaded → delivered; waiting messages are judged by the new roles`()
+        throws
+    {
+        var script = room("alice", "bob", roles: RoomRolesConfiguration())
+        script.post("bob", 1)
+        _ = script.drain()
+        script.rooms.answered(.append(.lobby, upTo: nil, messageCount: 0, .failure(.rolesChanged)), at: 5000)
+        #expect(script.drain() == [.load("lobby")])
+        receive(&script, entries(1...1))
+        let effects = script.drain()
+        #expect(effects.offsets(to: "alice") == [1])
+        #expect(!effects.contains { if case .append = $0 { true } else { false } })
+        let roles = try #require(
+            try RoomRoles(owner: .alice).applying(.mute(.bob, seconds: 600), by: .owner, at: 5000))
+        var snapshot = RoomSnapshot(log: Self.log, roles: roles.encoded())
+        snapshot.rolesVersion = 2
+        script.rooms.answered(.load(.lobby, .success(snapshot)), at: 5000)
+        let refusals = script.drain().compactMap {
+            if case .sent("bob", .receipt(.refused(let refusal))) = $0 { refusal.code } else { nil }
+        }
+        #expect(refusals == [.forbidden])
+    }
+
+    // MARK: Loads and reads
+
+    //
+    @Test func `messages while the room is loaded → ignored`() {
+        var script = RoomScript(snapshot: nil, busItemByteCount: 4096)
+        script.join("alice")
+        receive(&script, entries(1...1))
+        _ = script.drain()
+        script.rooms.loaded(.lobby, RoomSnapshot(log: Self.log))
+        #expect(script.drain().offsets(to: "alice").isEmpty && counts(script) == [0, 0])
+    }
+
+    //
+    @Test func `messages while missed ones are read → taken; the read brings the rest only`() {
+        var script = room("alice")
+        receive(&script, nil, at: 1)
+        _ = script.drain()
+        receive(&script, entries(1...2))
+        #expect(script.drain().offsets(to: "alice") == [1, 2])
+        missed(&script, entries(1...3))
+        #expect(script.drain().offsets(to: "alice") == [3])
+        // Here the bus has brought all of them.
+        receive(&script, nil, at: 4)
+        _ = script.drain()
+        receive(&script, entries(4...5))
+        _ = script.drain()
+        missed(&script, entries(4...4))
+        #expect(script.drain().isEmpty && later(&script).isEmpty)
+    }
+
+    //
+    @Test func `a read ends with messages of the bus only → a session that awaits later ones waits on`() {
+        var script = room("alice")
+        receive(&script, nil, at: 1)
+        _ = script.drain()
+        script.join("dave", cursor: 3, log: Self.log)
+        script.rooms.receive(.leave(script.handles["alice"]!))
+        receive(&script, entries(1...2))
+        _ = script.drain()
+        missed(&script, entries(1...2))
+        let effects = script.drain()
+        #expect(effects.about("dave").isEmpty && effects.contains(.read("?", from: 3)))
+        receive(&script, entries(3...3))
+        #expect(script.drain().contains { if case .opened("dave", head: 3, _, _) = $0 { true } else { false } })
+    }
+
+    // MARK: Lost, repeated and invalid items
+
+    //
+    @Test func `a gap → the missing messages are read, and the later ones follow from the bus`() {
+        var script = room("alice")
+        receive(&script, entries(1...1))
+        receive(&script, entries(3...4))
+        #expect(script.drain().offsets(to: "alice") == [1])
+        #expect(later(&script) == [.read("?", from: 2)])
+        receive(&script, entries(5...5))
+        missed(&script, entries(2...3))
+        let effects = script.drain()
+        #expect(effects.offsets(to: "alice") == [2, 3, 4, 5] && !hasRead(effects) && later(&script).isEmpty)
+    }
+
+    //
+    @Test func `items in another order, repeated, and half known → each message once`() {
+        var script = room("alice")
+        receive(&script, entries(3...4))
+        receive(&script, entries(1...2))
+        #expect(script.drain().offsets(to: "alice") == [1, 2, 3, 4])
+        receive(&script, entries(1...2))
+        receive(&script, entries(3...4))
+        #expect(script.drain().isEmpty)
+        receive(&script, entries(4...6))
+        #expect(script.drain().offsets(to: "alice") == [5, 6] && later(&script).isEmpty)
+    }
+
+    //
+    @Test func `messages of another log → ignored`() {
+        var script = room("alice")
+        receive(&script, entries(1...1), log: LogID(rawValue: 2))
+        receive(&script, nil, at: 1, log: LogID(rawValue: 2))
+        #expect(script.drain().isEmpty && later(&script).isEmpty)
+    }
+
+    // R-219, Specs/hostile.md row 126
+    @Test func `damaged messages, other stamps, too many, and none → ignored`() {
+        var script = room("alice")
+        var damaged = StoredBatch.encode(entries(1...1)[...])
+        damaged[5] ^= 1
+        receive(&script, damaged, at: 1)
+        receive(&script, [entry(1, stamp: 2)])
+        receive(&script, entries(1...257))
+        receive(&script, [], at: 1)
+        receive(&script, StoredBatch.encode([]), at: 1)
+        let other = entry(1)
+        let body = EncodedBody([1, 2, 3])
+        receive(
+            &script,
+            [
+                LogEntry(
+                    offset: 1, sender: other.sender, device: other.device, counter: 1, acceptedAt: 1, body: body)
+            ])
+        #expect(script.drain().isEmpty && later(&script).isEmpty && counts(script) == [0, 0])
+    }
+
+    // R-219, Specs/hostile.md row 126
+    @Test func `messages far beyond the log, without end → the oldest are dropped, and one read of the store`() {
+        var script = room("alice")
+        var reads = 0
+        for number in 0..<200 {
+            let first = 1_000_000 - UInt64(number) * 10
+            receive(&script, [entry(first, "carol", 1, byteCount: 3000)])
+            reads += script.drain().count { if case .read("?", _) = $0 { true } else { false } }
+        }
+        let index = script.rooms.index(of: .lobby)
+        #expect(index.map { script.rooms.rooms[$0].replica.earlyByteCount <= RoomReplica.maxEarlyByteCount } == true)
+        #expect(reads == 0 && later(&script) == [.read("?", from: 1)])
+        missed(&script, [])
+        #expect(script.drain().isEmpty && later(&script).isEmpty)
+        receive(&script, entries(1...1))
+        #expect(script.drain().offsets(to: "alice") == [1])
+    }
+}
