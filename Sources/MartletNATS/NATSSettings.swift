@@ -24,9 +24,13 @@ struct NATSSettings: Sendable {
         guard !host.isEmpty, host.last != "@", !host.hasPrefix(":"), !host.contains("/") else { return false }
         // The address behind the user or token; one of IPv6 is in brackets.
         let address = host.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
-        let rest = address.hasPrefix("[") ? address.drop { $0 != "]" }.dropFirst() : address.drop { $0 != ":" }
-        guard !address.isEmpty, rest.isEmpty || rest.first == ":" else { return false }
-        return rest.isEmpty || UInt16(rest.dropFirst()).map { $0 > 0 } ?? false
+        let end: Character = address.hasPrefix("[") ? "]" : ":"
+        let name = address.prefix { $0 != end }
+        guard !name.isEmpty, end == ":" || address.count > name.count else { return false }
+        let rest = end == "]" ? address.dropFirst(name.count + 1) : address.dropFirst(name.count)
+        guard !rest.isEmpty else { return true }
+        let digits = rest.dropFirst()
+        return rest.first == ":" && digits.allSatisfy { "0"..."9" ~= $0 } && UInt16(digits).map { $0 > 0 } ?? false
     }
 
     private static func isSubject(_ text: String) -> Bool {

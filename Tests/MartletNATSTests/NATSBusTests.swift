@@ -177,7 +177,8 @@ struct NATSBusTests {
         for url in [
             "", "h", "nats://", "http://h", "nats://a@", "nats://:1", "nats://a,", "nats://h/x", "nats://a b",
             "nats://h:x", "nats://h:0",
-            "nats://h:65536", "nats://h:", "nats://u@h:1:2", "nats://[::1]4222",
+            "nats://h:65536", "nats://h:", "nats://u@h:1:2", "nats://[::1]4222", "nats://[::1", "nats://u@:4222",
+            "nats://h:+4222",
         ] {
             #expect(throws: NATSError.invalidURL) { try NATSBus.checkURL(url) }
         }

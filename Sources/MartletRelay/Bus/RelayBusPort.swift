@@ -42,9 +42,10 @@ final class RelayBusPort: Sendable {
             guard let loop = state.drivers.first?.loop else { return }
             state.peers.end(overview(state, loop))
             bus.send(state.peers.takeDatagrams())
+            // A later datagram would revoke the last beat.
+            state.drivers = []
         }
         await bus.stop()
-        state.withLock { $0.drivers = [] }
     }
 
     /// The relays of the store, this one first.
@@ -69,6 +70,7 @@ final class RelayBusPort: Sendable {
     /// Sends the items of a loop. The bus is called under the lock, so that the datagrams arrive in their order.
     func send(_ messages: [BusMessage], hasLost: Bool) {
         state.withLock { state in
+            guard !state.drivers.isEmpty else { return }
             state.peers.append(messages)
             bus.send(state.peers.takeDatagrams(hasLost: hasLost))
         }
@@ -77,6 +79,7 @@ final class RelayBusPort: Sendable {
     /// Performs a command at one of the other relays, or at all.
     func perform(_ command: BusCommand, at relay: RelayID?, now: Instant) {
         state.withLock { state in
+            guard !state.drivers.isEmpty else { return }
             state.peers.perform(command, at: relay, now: now)
             bus.send(state.peers.takeDatagrams())
         }

@@ -16,25 +16,30 @@ extension RelayRoom {
         }
     }
 
-    /// The erasure by a permitted deletion. Nil if its target is not in the log yet, or not one of the account where
-    /// the relay keeps no roles.
+    /// The erasure by a permitted deletion. Nil if its target is not in the log in front of it, or not one of the
+    /// account where the relay keeps no roles.
     ///
-    /// - Parameter account: the account that deletes; nil for the relay itself.
-    private func erasure(by change: MessageBody?, of account: AccountName?) -> MessageErasure? {
+    /// - Parameters:
+    ///   - account: the account that deletes; nil for the relay itself.
+    ///   - deletion: the offset of the deletion.
+    private func erasure(
+        by change: MessageBody?, of account: AccountName?, at deletion: UInt64
+    ) -> MessageErasure? {
         guard case .delete(let target)? = change, account == nil || usesRoles || target.id.sender == account,
-            case let offset = offset(of: target) ?? 0, offset <= publication.lastOffset(durable: log.lastOffset)
+            case let offset = offset(of: target) ?? 0, offset < deletion
         else { return nil }
         return MessageErasure(offset: offset, id: target.id)
     }
 
     /// Whether the erasure by a change has room among those that are not durable.
     func mayErase(by change: MessageBody?, of account: AccountName?) -> Bool {
-        !publication.hasManyErasures || erasure(by: change, of: account) == nil
+        let next = publication.lastOffset(durable: log.lastOffset) &+ 1
+        return !publication.hasManyErasures || erasure(by: change, of: account, at: next) == nil
     }
 
     /// A message at an offset is a change of an account; nil for the relay itself.
     mutating func note(_ change: MessageBody, of account: AccountName?, at offset: UInt64) {
-        if let erasure = erasure(by: change, of: account) { publication.erase(erasure, by: offset) }
+        if let erasure = erasure(by: change, of: account, at: offset) { publication.erase(erasure, by: offset) }
     }
 
     /// The offset of a message as the relay remembers it, or as the reference states it.

@@ -69,9 +69,10 @@ extension RelayRoom {
     var readDeadline: Instant? { hasWaiting ? nil : replica.deadline }
 
     /// Takes the messages of the bus that continue the copy, unless the store has an append, whose answer decides about
-    /// the order. Returns the number of batches; nil if the copy cannot continue.
+    /// the order, or changed roles are loaded, which may end sessions. Returns the number of batches; nil if the
+    /// copy cannot continue.
     mutating func takeEarly(at now: UInt64, into effects: inout Deque<RoomEffect>) -> Int? {
-        guard case .ready = state, !(isBusy && publication.isStoring) else { return 0 }
+        guard case .ready = state, !(isBusy && publication.isStoring), !replica.isLoading else { return 0 }
         var (taken, count): ([LogEntry], Int) = ([], 0)
         while let entries = replica.takeEarly(after: taken.last?.offset ?? log.lastOffset) {
             taken += entries
@@ -103,6 +104,7 @@ extension RelayRoom {
         guard history.entries.isEmpty else {
             // The bus, or the answer of an append, may have brought all of them meanwhile.
             let missed = history.entries.drop { $0.offset <= log.lastOffset }
+            replica.continueRead()
             return missed.isEmpty || advance(by: missed, at: now, into: &effects)
         }
         // The store has no more messages, although it has reported them or sessions have seen them.

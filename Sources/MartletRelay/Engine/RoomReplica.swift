@@ -12,7 +12,8 @@ import MartletWire
 /// | awaited | sessions that have seen messages beyond the copy | `takeJoins`, when the copy has them |
 /// | delayed | the same as behind, the instant of the read | `beginRead`; `endDelay`, when the bus has brought messages |
 ///
-/// Messages of the bus wait in each state for earlier ones, and while the store has an append.
+/// Messages of the bus wait in each state for earlier ones, while the store has an append, and while roles are loaded
+///
 struct RoomReplica: Sendable {
     /// The interval in which the rooms with members are compared with the store. A lost report of the store delays
     /// messages of other relays by at most this time.
@@ -80,6 +81,9 @@ struct RoomReplica: Sendable {
 
     mutating func readEnded() { isReading = false }
 
+    /// A read has brought messages. One of further messages is not delayed.
+    mutating func continueRead() { readAt = .zero }
+
     /// The instant of a read that is delayed; nil while another is in progress.
     var deadline: Instant? { isBusy ? nil : readAt }
 
@@ -91,8 +95,8 @@ struct RoomReplica: Sendable {
     /// Whether messages of the bus wait.
     var hasEarly: Bool { !early.isEmpty }
 
-    /// Another relay has stored messages from an offset on, which the bus does not bring: a read is not delayed.
-    mutating func noteUnsent(from offset: UInt64) {
+    /// Another relay has stored messages up to an offset, which the bus does not bring: a read is not delayed.
+    mutating func noteUnsent(upTo offset: UInt64) {
         note(end: offset)
         readAt = .zero
     }

@@ -61,16 +61,16 @@ package struct BusEntries: Equatable, Sendable {
     package var room: RoomName
     /// The log of the offset.
     package var log: LogID
-    /// The offset of the first message, at least 1.
-    package var firstOffset: UInt64
+    /// The offset of the first message of the batch, or of the last message without a batch; at least 1.
+    package var offset: UInt64
     /// The messages in the form of the store; nil if they are too long for a datagram.
     package var batch: [UInt8]?
 
     /// Creates the item.
-    package init(room: RoomName, log: LogID, firstOffset: UInt64, batch: [UInt8]?) {
+    package init(room: RoomName, log: LogID, offset: UInt64, batch: [UInt8]?) {
         self.room = room
         self.log = log
-        self.firstOffset = firstOffset
+        self.offset = offset
         self.batch = batch
     }
 }
@@ -216,7 +216,7 @@ extension BusMessage {
         case .entries(let entries):
             writer.append(.room, name: entries.room)
             writer.append(.log, uint64: entries.log.rawValue)
-            writer.append(.offset, uint64: entries.firstOffset)
+            writer.append(.offset, uint64: entries.offset)
             if let batch = entries.batch { writer.append(.data, bytes: batch) }
         }
     }
@@ -310,10 +310,10 @@ private struct BusFields {
         case .drain: return .command(try number.required(.correlation), .drain(try name.required(.name)))
         case .performed: return .performed(try number.required(.correlation))
         case .entries:
-            let first = try offset.required(.offset)
-            guard 1..<UInt64(Int64.max) ~= first else { throw .invalidValue(.offset) }
+            let offset = try offset.required(.offset)
+            guard 1..<UInt64(Int64.max) ~= offset else { throw .invalidValue(.offset) }
             return .entries(
-                BusEntries(room: try room(), log: try log.required(.log), firstOffset: first, batch: body))
+                BusEntries(room: try room(), log: try log.required(.log), offset: offset, batch: body))
         }
     }
 }

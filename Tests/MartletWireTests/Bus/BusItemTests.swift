@@ -14,8 +14,8 @@ import Testing
     /// An item of each kind, with all fields.
     static let items: [BusItem] = [
         .beat(peer), .beat(peer, isLast: true),
-        .entries(BusEntries(room: "lobby", log: LogID(rawValue: 9), firstOffset: 8, batch: [1, 2])),
-        .entries(BusEntries(room: "lobby", log: LogID(rawValue: 9), firstOffset: 1, batch: nil)),
+        .entries(BusEntries(room: "lobby", log: LogID(rawValue: 9), offset: 8, batch: [1, 2])),
+        .entries(BusEntries(room: "lobby", log: LogID(rawValue: 9), offset: 1, batch: nil)),
         .wanted(["lobby", "hall"]),
         .members(
             BusMembers(
@@ -72,7 +72,7 @@ import Testing
     //
     @Test(arguments: [0, UInt64(Int64.max)]) func `messages at an offset that no log has → an error`(_ offset: UInt64) {
         let bytes = Self.bytes(
-            BusMessage(.entries(BusEntries(room: "lobby", log: LogID(rawValue: 9), firstOffset: offset, batch: nil))))
+            BusMessage(.entries(BusEntries(room: "lobby", log: LogID(rawValue: 9), offset: offset, batch: nil))))
         #expect(throws: WireError.invalidValue(.offset)) { try BusMessage.parse(bytes.rawBytes) }
     }
 

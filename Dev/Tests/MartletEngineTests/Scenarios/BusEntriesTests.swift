@@ -30,12 +30,13 @@ import Testing
 
     /// A message that another relay has stored.
     private func entry(
-        _ offset: UInt64, _ name: String = "carol", _ counter: UInt64? = nil, stamp: UInt64? = nil, byteCount: Int = 1
+        _ offset: UInt64, _ name: String = "carol", _ counter: UInt64? = nil, stamp: UInt64? = nil, byteCount: Int = 1,
+        content: MessageContent? = nil
     ) -> LogEntry {
         let (who, counter) = (RoomScript.who(name), counter ?? offset)
         let stamp = RelayStamp(
             offset: stamp ?? offset, acceptedAt: 2000 + offset, sender: who.account, device: who.device)
-        let content = MessageContent(text: String(repeating: "x", count: byteCount))
+        let content = content ?? MessageContent(text: String(repeating: "x", count: byteCount))
         return LogEntry(
             offset: offset, sender: who.account, device: who.device, counter: counter, acceptedAt: 2000 + offset,
             body: EncodedBody(Message(counter: counter, content: content, relay: stamp).encode()))
@@ -50,7 +51,7 @@ import Testing
     private func receive(
         _ script: inout RoomScript, _ batch: [UInt8]?, at offset: UInt64, log: LogID = BusEntriesTests.log
     ) {
-        let item = BusEntries(room: .lobby, log: log, firstOffset: offset, batch: batch)
+        let item = BusEntries(room: .lobby, log: log, offset: offset, batch: batch)
         script.rooms.busReceived(.item(.entries(item), from: Self.two, number: 9), now: script.now)
     }
 
@@ -99,7 +100,7 @@ import Testing
         #expect(sent(script.drain()).isEmpty)
         script.store()
         let items = sent(script.drain())
-        #expect(items.map(\.firstOffset) == [1] && items.map(\.log) == [Self.log])
+        #expect(items.map(\.offset) == [1] && items.map(\.log) == [Self.log])
         let batch = try #require(items.first?.batch)
         #expect(try StoredBatch.decode(batch, firstOffset: 1).map(\.body.bytes) == script.log.map(\.body.bytes))
     }
@@ -132,6 +133,23 @@ import Testing
         #expect(message.content.isErased && found.count == 2)
     }
 
+    //
+    @Test func `a deletion in front of its message → both are taken, and the message is delivered without content`()
+        throws
+    {
+        var script = room("alice")
+        let who = RoomScript.who("carol")
+        let id = MessageID(sender: who.account, device: who.device, counter: 1)
+        receive(&script, [entry(2, content: try MessageBody.delete(MessageReference(id, offset: 1)).content)])
+        #expect(script.drain().isEmpty)
+        receive(&script, [entry(1)])
+        let kinds = script.drain().compactMap { effect -> ContentKind? in
+            guard case .sent("alice", .message(let message)) = effect else { return nil }
+            return message.content.isErased ? .erased : message.kind
+        }
+        #expect(kinds == [.erased, .delete])
+    }
+
     //
     @Test(arguments: [3000, 4000, 40_000]) func `messages that fill a datagram, or exceed it → sent, or named only`(
         _ byteCount: Int
@@ -141,7 +159,7 @@ import Testing
         _ = script.drain()
         script.store()
         let items = sent(script.drain())
-        #expect(items.map { $0.batch == nil } == [byteCount > 3000] && items[0].firstOffset == 1)
+        #expect(items.map { $0.batch == nil } == [byteCount > 3000] && items[0].offset == 1)
         #expect(BusWriter.byteCount(of: BusMessage(.entries(items[0]), to: Self.two)) <= 4096)
     }
 
@@ -268,7 +286,7 @@ import Testing
     }
 
     //
-    @Test func `messages while changed roles are loaded → delivered; waiting messages are judged by the new roles`()
+    @Test func `messages while changed roles are loaded → delivered then; waiting messages are judged by the roles`()
         throws
     {
         var script = room("alice", "bob", roles: RoomRolesConfiguration())
@@ -277,15 +295,15 @@ import Testing
         script.rooms.answered(.append(.lobby, upTo: nil, messageCount: 0, .failure(.rolesChanged)), at: 5000)
         #expect(script.drain() == [.load("lobby")])
         receive(&script, entries(1...1))
-        let effects = script.drain()
-        #expect(effects.offsets(to: "alice") == [1])
-        #expect(!effects.contains { if case .append = $0 { true } else { false } })
+        #expect(script.drain().isEmpty)
         let roles = try #require(
             try RoomRoles(owner: .alice).applying(.mute(.bob, seconds: 600), by: .owner, at: 5000))
         var snapshot = RoomSnapshot(log: Self.log, roles: roles.encoded())
         snapshot.rolesVersion = 2
         script.rooms.answered(.load(.lobby, .success(snapshot)), at: 5000)
-        let refusals = script.drain().compactMap {
+        let effects = script.drain()
+        #expect(effects.offsets(to: "alice") == [1])
+        let refusals = effects.compactMap {
             if case .sent("bob", .receipt(.refused(let refusal))) = $0 { refusal.code } else { nil }
         }
         #expect(refusals == [.forbidden])

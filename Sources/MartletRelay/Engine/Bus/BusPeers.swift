@@ -171,6 +171,9 @@ package struct BusPeers: Sendable {
         do throws(BusError) { head = try BusHead(parsing: bytes) } catch { return refuse(nil, .invalid(error)) }
         guard head.relay != id else { return [] }
         let known = peers[head.relay]
+        if known == nil, peers.count == Self.maxCount, let ended = peers.first(where: { $0.value.hasEnded })?.key {
+            peers[ended] = nil
+        }
         guard known != nil || peers.count < Self.maxCount else { return refuse(nil, .tooManyRelays) }
         var peer = known ?? Peer(number: 0, heardAt: now, isAway: true)
         guard head.number > peer.number else {

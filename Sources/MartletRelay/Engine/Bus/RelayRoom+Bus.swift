@@ -111,7 +111,8 @@ extension RelayRoom {
             batch = StoredBatch.encode(row)
         }
         if batch.map({ $0.count > bound }) == true { batch = nil }
-        let item = BusEntries(room: name, log: id, firstOffset: first, batch: batch)
+        let offset = batch == nil ? first &+ UInt64(count) &- 1 : first
+        let item = BusEntries(room: name, log: id, offset: offset, batch: batch)
         effects.append(.bus(BusMessage(.entries(item))))
     }
 
@@ -119,10 +120,10 @@ extension RelayRoom {
     mutating func receive(_ item: BusEntries) {
         guard case .ready = state, item.log == log.id else { return }
         guard let batch = item.batch else {
-            if item.firstOffset > log.lastOffset { replica.noteUnsent(from: item.firstOffset) }
+            if item.offset > log.lastOffset { replica.noteUnsent(upTo: item.offset) }
             return
         }
-        guard let entries = try? StoredBatch.decode(batch, firstOffset: item.firstOffset), let last = entries.last,
+        guard let entries = try? StoredBatch.decode(batch, firstOffset: item.offset), let last = entries.last,
             last.offset > log.lastOffset, entries.count <= Self.readCount, entries.allSatisfy(\.hasOwnStamp)
         else { return }
         replica.note(end: last.offset)

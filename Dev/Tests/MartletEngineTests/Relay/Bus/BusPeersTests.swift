@@ -149,6 +149,14 @@ import Testing
         #expect(events.count == 1)
     }
 
+    //
+    @Test mutating func `a relay beyond the maximum after the end of another → takes its place`() {
+        for number in 0..<UInt64(BusPeers.maxCount) { _ = receive(1, of: RelayID(rawValue: 10 + number)) }
+        let (ended, added) = (RelayID(rawValue: 12), RelayID(rawValue: 100))
+        check(receive(2, of: ended, .beat(Self.overview(ended), isLast: true)), [.lost(ended)])
+        check(receive(1, of: added), [.incomplete(added, before: 1)])
+    }
+
     //
     @Test mutating func `items lost before they are sent → a number is missing`() throws {
         peers.append([BusMessage(.changed(.lobby))])
