@@ -34,9 +34,10 @@ HOSTILE ?=
 OPERATIONS ?=
 # Options of `make kill9`, such as `--bots 50`; see Scripts/kill9 --help.
 KILL9 ?= --clients 1000 --relays 1000 --bots 200
-# Options of `make cluster`; see Scripts/cluster --help. Root has partitions between network namespaces.
+# Options of `make cluster`; see Scripts/cluster --help. Partitions are between network namespaces where these are
+# permitted.
 CLUSTER ?= --rounds 200
-namespaces := $(if $(filter 0,$(shell id -u)),--namespaces)
+namespaces = $(shell [ "$$(id -u)" = 0 ] && unshare --mount --net --pid --fork true 2>/dev/null && echo --namespaces)
 # The sanitizer of `make sanitize`: thread, or address with leaks.
 SANITIZER ?= thread
 # How long `make soak` takes.

@@ -5,9 +5,8 @@ import pathlib
 import signal
 import sys
 import threading
-import time
 
-from programs import Failure, Relay, Unavailable, random_file, wait_until
+from programs import TIMEOUT, Failure, Relay, Unavailable, random_file, wait_until
 
 PACKAGES = pathlib.Path(__file__).resolve().parents[2] / ".build/python"
 BUCKET, PREFIX, REGION = "attachments", "chat/main", "eu-central-1"
@@ -17,7 +16,7 @@ class Service:
     """A service in this process, which checks signatures and permissions. Its objects remain while it is away."""
 
     def __init__(self):
-        sys.path.append(str(PACKAGES))
+        sys.path.insert(0, str(PACKAGES))
         try:
             import boto3
             import moto.settings
@@ -33,9 +32,11 @@ class Service:
             request._path = path + mark + query.replace("/", "%2F")
             return create_request(request)
         S3IAMRequest._create_aws_request = create_encoded_request
-        self.app, self.pause, self.port = DomainDispatcherApplication(create_backend_app), 0, 0
+        self.app, self.port = DomainDispatcherApplication(create_backend_app), 0
         # The first and the last byte of each chunk that was written, in the order of requests.
         self.chunks = []
+        # Chunks from this byte on wait for the gate.
+        self.limit, self.gate, self.is_away = None, threading.Event(), False
         self.start()
         options = {"endpoint_url": self.url, "region_name": REGION, "aws_access_key_id": "admin",
                    "aws_secret_access_key": "admin"}
@@ -58,23 +59,41 @@ class Service:
         class Quiet(WSGIRequestHandler):
             def log(self, *arguments):
                 pass
+        self.is_away = False
         self.server = make_server("127.0.0.1", self.port, self.serve, threaded=True, request_handler=Quiet)
         self.port = self.server.server_port
         self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
         self.thread.start()
 
+    def hold(self, limit):
+        """Lets chunks from a byte on wait."""
+        self.limit = limit
+        self.gate.clear()
+
+    def release(self):
+        self.limit = None
+        self.gate.set()
+
     def stop(self):
+        """Ends the service. Requests that wait have no answer of it."""
+        self.is_away = True
+        self.release()
         self.server.shutdown()
         self.thread.join()
         self.server.server_close()
 
     def serve(self, environment, start_response):
         path = environment["PATH_INFO"]
-        if environment["REQUEST_METHOD"] == "PUT" and f"/{PREFIX}/u/" in path:
-            time.sleep(self.pause)
-            start = int(path.rsplit("/", 1)[1].split("-")[0], 16)
-            self.chunks.append((start, start + int(environment["CONTENT_LENGTH"])))
-        return self.app(environment, start_response)
+        if environment["REQUEST_METHOD"] != "PUT" or f"/{PREFIX}/u/" not in path:
+            return self.app(environment, start_response)
+        start = int(path.rsplit("/", 1)[1].split("-")[0], 16)
+        if self.limit is not None and start >= self.limit:
+            self.gate.wait(TIMEOUT)
+        if self.is_away:
+            raise ConnectionError("the service is away")
+        result = self.app(environment, start_response)
+        self.chunks.append((start, start + int(environment["CONTENT_LENGTH"])))
+        return result
 
     def wait_for(self, end, mark):
         """Waits until a chunk after the mark ends at this byte or after it."""
@@ -124,15 +143,16 @@ def s3(place):
 def killed(place, service, one, two, byte_count):
     """A relay is killed in the middle of an upload, which continues at a different one."""
     file = random_file(place.folder / "second", byte_count)
-    service.pause, mark = 0.05, len(service.chunks)
+    mark = len(service.chunks)
+    service.hold(byte_count / 3)
     upload = place.start([place.martlet, "send", *one.to("lobby", "ada"), "--file", file])
     service.wait_for(byte_count / 3, mark)
     one.process.send_signal(signal.SIGKILL)
     one.process.wait()
     upload.kill()
     upload.wait()
-    service.pause = 0
     chunks, mark = service.chunks[mark:], len(service.chunks)
+    service.release()
     place.check(all(end < byte_count for _, end in chunks), "a relay is killed in the middle of an upload", chunks)
     place.check(two.upload(file, "lobby", "ada").returncode == 0, "an upload to a bucket")
     place.check(min(start for start, _ in service.chunks[mark:]) > byte_count / 4,
@@ -146,14 +166,14 @@ def killed(place, service, one, two, byte_count):
 def away(place, service, one, two, byte_count):
     """The service is away for some seconds during an upload."""
     file = random_file(place.folder / "third", byte_count)
-    service.pause, begun, mark = 0.05, len(service.chunks), one.mark()
+    begun, mark = len(service.chunks), one.mark()
+    service.hold(byte_count / 3)
     upload = place.start([place.martlet, "send", *one.to("lobby", "ada"), "--file", file])
     service.wait_for(byte_count / 3, begun)
     service.stop()
     failed = one.wait_for("storeFailed", mark)
     place.check("does not answer" in failed["error"], "the log states why uploads wait", failed)
     place.check(upload.poll() is None, "an upload waits while the service is away")
-    service.pause = 0
     service.start()
     place.check(upload.wait(60) == 0, "and continues when it is back")
     place.check(one.download("lobby", "third") == file.read_bytes(), "identical bytes after an outage")

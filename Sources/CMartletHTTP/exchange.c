@@ -94,7 +94,9 @@ int martlet_exchange_add_field(martlet_exchange *exchange, const char *field) {
 }
 
 int martlet_exchange_trust(martlet_exchange *exchange, const char *path) {
-    return curl_easy_setopt(exchange->curl, CURLOPT_CAINFO, path) == CURLE_OK;
+    // The directory of the system would be used beside the file.
+    return curl_easy_setopt(exchange->curl, CURLOPT_CAINFO, path) == CURLE_OK
+        && curl_easy_setopt(exchange->curl, CURLOPT_CAPATH, NULL) == CURLE_OK;
 }
 
 int martlet_exchange_sign(martlet_exchange *exchange, const char *scope, const char *key, const char *secret) {

@@ -2,6 +2,7 @@ import MartletAuthentication
 import MartletLink
 import MartletTransport
 import MartletWire
+import Synchronization
 
 /// Performs the engine's outputs and returns the results.
 ///
@@ -231,11 +232,11 @@ extension RelayDriver {
     func removeExpiredAttachments() {
         guard let store = parts.attachments else { return }
         storeCalls += 1
-        loop.startTask { [loop, onEvent = parts.onEvent] in
+        loop.startTask { [loop, parts] in
             do {
-                while try await store.removeExpired() {}
+                while !parts.isDraining.load(ordering: .relaxed), try await store.removeExpired() {}
             } catch {
-                onEvent(.attachmentsFailed(error))
+                parts.onEvent(.attachmentsFailed(error))
             }
             loop.execute {
                 self.storeCalls -= 1

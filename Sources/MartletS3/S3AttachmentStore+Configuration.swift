@@ -29,10 +29,13 @@ extension S3AttachmentStore {
         ///
         /// - Throws: `S3Error.invalidCredentials`.
         public init(parsing text: String) throws(S3Error) {
-            let lines = text.split(whereSeparator: \.isNewline).map { line in
+            var lines = text.split(whereSeparator: \.isNewline)
+            let second = lines.indices.dropFirst().first { lines[$0].first == "[" }
+            lines = Array(lines[..<(second ?? lines.endIndex)])
+            let fields = lines.map { line in
                 line.split(separator: "=", maxSplits: 1).map { $0.split(separator: " ").joined() }
             }
-            func value(_ name: String) -> String? { lines.first { $0.count == 2 && $0[0] == name }?[1] }
+            func value(_ name: String) -> String? { fields.first { $0.count == 2 && $0[0] == name }?[1] }
             guard let key = value("aws_access_key_id"), let secret = value("aws_secret_access_key") else {
                 throw .invalidCredentials
             }
@@ -99,6 +102,7 @@ extension S3AttachmentStore {
             self.region = region
             self.credentials = credentials
             (retry.maxAttemptCount, retry.base, retry.cap) = (4, .milliseconds(250), .seconds(2))
+            retry.maxRetryAfter = .seconds(5)
         }
     }
 }

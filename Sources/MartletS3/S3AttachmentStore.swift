@@ -32,7 +32,7 @@ public final class S3AttachmentStore: AttachmentStore {
     private let sweep: S3Sweep
     /// The connections; nil if a closure answers requests.
     private let connections: S3Connections?
-    private let uploads = S3Uploads()
+    private let uploads: S3Uploads
     private let manifests: S3Recent<Known>
     private let parts: S3Recent<[UInt8]>
 
@@ -56,8 +56,9 @@ public final class S3AttachmentStore: AttachmentStore {
         wait: @escaping @Sendable (Duration) async throws -> Void
     ) async throws {
         let bucket = S3Bucket(configuration, transport: transport, wait: wait)
-        let index = GuardedIndex(configuration.limits)
+        let (index, uploads) = (GuardedIndex(configuration.limits), S3Uploads(steady: steady))
         (self.bucket, self.index, limits, self.connections) = (bucket, index, configuration.limits, connections)
+        self.uploads = uploads
         manifests = S3Recent(maxCount: Self.maxManifestCount, steady)
         parts = S3Recent(maxCount: Self.maxPartCount, steady)
         clock = S3Clock(bucket, steady: steady)
@@ -126,7 +127,7 @@ public final class S3AttachmentStore: AttachmentStore {
             AttachmentIndex.Entry(
                 account: names.owner, byteCount: byteCount, position: chunks.last?.end ?? 0, mediaType: nil,
                 time: clock.time))
-        uploads.add(open)
+        try uploads.add(open)
         return try await perform(open) { try await $0.begin() }
     }
 
@@ -138,8 +139,7 @@ public final class S3AttachmentStore: AttachmentStore {
             let keys = Set(try await bucket.list(manifest.path).map(\.key))
             if manifest.chunks.allSatisfy({ keys.contains(manifest.path + $0.name) }) {
                 if marker.names.account != names.account { try index.admitToQuota(byteCount, of: names.owner) }
-                try await replace(marker, time: max(clock.time, marker.time), owner: names.account)
-                return true
+                if try await replace(marker, time: max(clock.time, marker.time), owner: names.account) { return true }
             }
         }
         // Objects are missing, and the upload begins anew.
@@ -207,15 +207,18 @@ public final class S3AttachmentStore: AttachmentStore {
         try await bucket.get(marker.key).flatMap { S3Manifest($0, of: marker) }
     }
 
-    /// Writes the object of an attachment under another name, and removes the one before.
-    private func replace(_ marker: S3Marker, time: UInt64, owner: String) async throws {
+    /// Writes the object of an attachment under a different name, and removes the one before. False if it is removed.
+    @discardableResult
+    private func replace(_ marker: S3Marker, time: UInt64, owner: String) async throws -> Bool {
         var other = marker
         other.time = time
         other.names = S3Names(room: marker.names.room, account: owner, digest: marker.names.digest)
-        guard other != marker, let content = try await bucket.get(marker.key) else { return }
+        guard let content = try await bucket.get(marker.key) else { return false }
+        guard other != marker else { return true }
         try await bucket.put(other.key, content)
         index.insert(other.name, other.entry)
         try await bucket.delete(marker.key)
+        return true
     }
 
     private func remove(_ marker: S3Marker) async throws {

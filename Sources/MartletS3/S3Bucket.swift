@@ -59,6 +59,9 @@ final class S3Bucket: Sendable {
         guard let list = S3List(response.body, prefix: configuration.prefix) else {
             throw S3Error.invalidAnswer("a list that is not valid")
         }
+        if let after, let first = list.objects.first, first.key <= after {
+            throw S3Error.invalidAnswer("a list that does not advance")
+        }
         return (list.objects, list.isLast || list.objects.isEmpty)
     }
 

@@ -103,15 +103,16 @@ actor S3Sweep {
         guard let folder = pass.folder.take() else { return [] }
         let (now, newest) = (clock.now, objects.map(\.modified).max() ?? 0)
         if let marker = pass.markers[folder.number] {
-            // Parts of blocks that were written as a whole later remain.
-            guard UInt64(objects.count) > marker.chunkCount, now - min(newest, now) >= Self.margin,
-                let manifest = try await bucket.get(marker.key).flatMap({ S3Manifest($0, of: marker) })
+            // Parts of blocks that were written as a whole later remain, until no relay continues an upload with them.
+            let ended = newest.addingSaturating(S3Clock.milliseconds(limits.incompleteLifetime))
+            guard UInt64(objects.count) > marker.chunkCount, now - min(ended, now) >= Self.margin,
+                let content = try? await bucket.get(marker.key), let manifest = S3Manifest(content, of: marker)
             else { return [] }
             let used = Set(manifest.chunks.map { manifest.path + $0.name })
             return objects.map(\.key).filter { !used.contains($0) }
         }
         let mark = objects.first { $0.key == folder.end }
-        let ended = mark?.modified ?? newest &+ S3Clock.milliseconds(limits.incompleteLifetime)
+        let ended = mark?.modified ?? newest.addingSaturating(S3Clock.milliseconds(limits.incompleteLifetime))
         if now - min(ended, now) >= Self.margin {
             // The pass may have listed the attachments long ago.
             let prefix = S3Marker.prefix(folder.names.room, folder.names.digest)
@@ -131,12 +132,17 @@ actor S3Sweep {
         return []
     }
 
+    /// Removes objects. One that the service keeps, such as a locked one, does not end the pass.
     private func delete(_ keys: [String]) async throws {
         var rest = keys[...]
         while !rest.isEmpty {
             let next = rest.prefix(Self.maxDeletionCount)
             try await withThrowingTaskGroup(of: Void.self) { [bucket] group in
-                for key in next { group.addTask { try await bucket.delete(key) } }
+                for key in next {
+                    group.addTask {
+                        do { try await bucket.delete(key) } catch S3Error.refused {}
+                    }
+                }
                 try await group.waitForAll()
             }
             rest = rest.dropFirst(next.count)
@@ -176,7 +182,10 @@ final class S3Clock: Sendable {
         if now - min(stored ?? 0, now) >= Self.interval { try await bucket.put(Self.key, Array(S3Names.hex(now).utf8)) }
     }
 
-    static func milliseconds(_ duration: Duration) -> UInt64 { UInt64(clamping: duration.components.seconds) &* 1000 }
+    static func milliseconds(_ duration: Duration) -> UInt64 {
+        let (product, overflow) = UInt64(clamping: duration.components.seconds).multipliedReportingOverflow(by: 1000)
+        return overflow ? .max : product
+    }
 
     /// Whether a duration has passed since a time.
     static func hasPassed(_ duration: Duration, since time: UInt64, at now: UInt64) -> Bool {

@@ -116,7 +116,13 @@ actor S3Upload {
             throw AttachmentFailure.unknown
         }
         let marker = S3Marker(folder, time: clock.time, chunkCount: chunks.count)
-        try await bucket.put(marker.key, S3Manifest(path: folder.path, chunks, mediaType: mediaType).bytes)
+        let manifest = S3Manifest(path: folder.path, chunks, mediaType: mediaType).bytes
+        guard manifest.count <= S3Connections.maxResponseByteCount else {
+            // It could not be read. A client begins the upload again, with fewer calls.
+            try await bucket.put(folder.end, Array("chunks\n".utf8))
+            throw AttachmentFailure.unknown
+        }
+        try await bucket.put(marker.key, manifest)
         index.remove(folder.names.incomplete)
         index.insert(marker.name, marker.entry)
     }
@@ -127,27 +133,42 @@ final class S3Uploads: Sendable {
     /// The maximum number of uploads, each with a block of at most 512 KiB. Others begin again.
     static let maxCount = 64
 
-    private let list = Guarded<[S3Upload]>([])
+    /// The duration after its last call for which an upload keeps its place.
+    static let idleDuration = Duration.seconds(5)
+
+    private let steady: @Sendable () -> ContinuousClock.Instant
+    private let list = Guarded<[(upload: S3Upload, usedAt: ContinuousClock.Instant)]>([])
+
+    init(steady: @escaping @Sendable () -> ContinuousClock.Instant) { self.steady = steady }
 
     /// The uploads in the index.
-    var names: Set<AttachmentIndex.Name> { list.withLock { Set($0.map(\.folder.names.incomplete)) } }
+    var names: Set<AttachmentIndex.Name> { list.withLock { Set($0.map(\.upload.folder.names.incomplete)) } }
 
-    func add(_ upload: S3Upload) {
-        list.withLock { list in
-            list.removeAll { $0.folder.names == upload.folder.names }
-            if list.count >= Self.maxCount { list.removeFirst() }
-            list.append(upload)
+    /// Keeps the state of an upload, in place of one that is idle.
+    ///
+    /// - Throws: `AttachmentFailure.unavailable` if all places are in use. The client waits, and begins again.
+    func add(_ upload: S3Upload) throws(AttachmentFailure) {
+        let now = steady()
+        try list.withLock { list throws(AttachmentFailure) in
+            list.removeAll { $0.upload.folder.names == upload.folder.names }
+            if list.count >= Self.maxCount {
+                guard now - list[0].usedAt >= Self.idleDuration else { throw .unavailable }
+                list.removeFirst()
+            }
+            list.append((upload, now))
         }
     }
 
     /// The state of an upload, which becomes the latest one.
     func opened(_ names: S3Names) -> S3Upload? {
-        list.withLock { list in
-            guard let place = list.firstIndex(where: { $0.folder.names == names }) else { return nil }
-            list.append(list.remove(at: place))
-            return list.last
+        let now = steady()
+        return list.withLock { list in
+            guard let place = list.firstIndex(where: { $0.upload.folder.names == names }) else { return nil }
+            let upload = list.remove(at: place).upload
+            list.append((upload, now))
+            return upload
         }
     }
 
-    func remove(_ names: S3Names) { list.withLock { $0.removeAll { $0.folder.names == names } } }
+    func remove(_ names: S3Names) { list.withLock { $0.removeAll { $0.upload.folder.names == names } } }
 }
