@@ -57,6 +57,9 @@ struct StreamReader: ~Copyable {
             framer.expectsHello = taker.awaitsHello
             rest = rest.extracting(droppingFirst: step(rest))
             framer.maxBodyByteCount = taker.maxBodyByteCount
+            if let features = taker.takeFeatures(), features.contains(.compact) {
+                framer.allowPackets(deflated: features.contains(.sharedDeflate))
+            }
         }
     }
 
@@ -109,6 +112,8 @@ struct FrameTaker: ~Copyable {
     private var isZlibAllowed: Bool
     private var inflater = Inflater()
     private var begun: [SessionID: FrameType] = [:]
+    /// The features of a welcome that were not taken.
+    private var features: Features?
     /// Whether the first frame is still expected and must be hello.
     private(set) var awaitsHello: Bool
     private(set) var maxBodyByteCount: Int
@@ -120,6 +125,9 @@ struct FrameTaker: ~Copyable {
         maxBodyByteCount = established?.maxBodyByteCount ?? Limits.maxHandshakeBodyByteCount
         awaitsHello = sender == .client && established == nil
     }
+
+    /// Takes the features of a welcome, once; nil for none.
+    mutating func takeFeatures() -> Features? { features.take() }
 
     /// Returns the result of a frame (Specs/wire.md W-8).
     mutating func take(_ header: FrameHeader, _ body: RawSpan) throws(Fault) -> StreamReader.Outcome {
@@ -194,6 +202,7 @@ struct FrameTaker: ~Copyable {
 
     private mutating func establish(_ welcome: Welcome) {
         isEstablished = true
+        features = welcome.features
         isZlibAllowed = welcome.features.contains(.zlib)
         maxBodyByteCount = welcome.limits.maxBodyByteCount
     }
