@@ -52,8 +52,8 @@ package protocol Transport: AnyObject, Sendable {
     /// that the peer can read the last bytes. Without `afterFlush`, unsent bytes are discarded.
     func close(afterFlush: Bool)
 
-    /// Closes the stream after a flush, as `close(afterFlush:)` does, with this duration in place of `closeTimeout`, for
-    /// a peer that is to receive many bytes.
+    /// Closes the stream after a flush, as `close(afterFlush:)` does, with this duration in place of `closeTimeout`,
+    /// for a peer that is to receive many bytes.
     func close(within duration: Duration)
 
     /// Closes the stream with a reset. The buffers of the transport and of the kernel are freed.

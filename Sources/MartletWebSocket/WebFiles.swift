@@ -1,5 +1,6 @@
 import MartletAuthentication
 import MartletHTTP
+import MartletTransport
 import MartletWire
 
 /// Files as responses to requests of HTTP (C-131), without input or output.
@@ -31,11 +32,11 @@ struct WebFiles: Sendable {
     ]
 
     /// The files by their paths without the first slash.
-    private let files: [String: File]
+    private let files: [RelativePath: File]
 
-    /// Files by their paths without a slash at the begin.
-    init(_ contents: [String: [UInt8]]) {
-        files = Dictionary(uniqueKeysWithValues: contents.map { ($0.key, Self.file($0.value, at: $0.key)) })
+    /// Files by their paths in their folder.
+    init(_ contents: [RelativePath: [UInt8]]) {
+        files = Dictionary(uniqueKeysWithValues: contents.map { ($0.key, Self.file($0.value, at: $0.key.text)) })
     }
 
     private static func file(_ content: [UInt8], at path: String) -> File {
@@ -65,8 +66,10 @@ struct WebFiles: Sendable {
         // A path that does not begin with a slash is that of OPTIONS.
         guard let path = Self.decode(request.path.dropFirst()) else { return Self.text(.badRequest, isHead: isHead) }
         let isFolder = path.isEmpty || path.hasSuffix("/")
-        guard let file = files[isFolder ? path + Self.index : path] else {
-            guard !isFolder, files["\(path)/\(Self.index)"] != nil else { return Self.text(.notFound, isHead: isHead) }
+        guard let file = files[RelativePath(isFolder ? path + Self.index : path)] else {
+            guard !isFolder, files[RelativePath("\(path)/\(Self.index)")] != nil else {
+                return Self.text(.notFound, isHead: isHead)
+            }
             // Links of the page are relative to the folder.
             return Self.text(.movedPermanently, [HTTPField("location", request.path + "/")], isHead: isHead)
         }

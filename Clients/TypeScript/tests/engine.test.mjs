@@ -388,7 +388,10 @@ test('redirects: the next attempt only, never from TLS to plain text (C-58)', ()
     assert.equal(redirected(secure, 'martlet://other'), undefined)
     assert.equal(redirected(secure, 'other:9').url, 'martlets://other:9')
     assert.equal(redirected(parseEndpoint('ws://relay/martlet', false), '[::1]:8').url, 'ws://[::1]:8/martlet')
-    for (const text of ['', 'martlet://', 'x:0', 'x:70000', 'http://x', 'a b', 'martlet://x/y', '127.1', 'ws://0x7f000001', '256.0.0.1', '1.2.3.4.']) {
+    const invalid = [
+        '', 'martlet://', 'x:0', 'x:70000', 'http://x', 'a b', 'martlet://x/y', '127.1', 'ws://0x7f000001', '256.0.0.1',
+        '1.2.3.4.']
+    for (const text of invalid) {
         assert.equal(parseEndpoint(text), undefined, text)
     }
 })

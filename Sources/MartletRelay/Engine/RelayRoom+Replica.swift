@@ -69,8 +69,8 @@ extension RelayRoom {
     var readDeadline: Instant? { hasWaiting ? nil : replica.deadline }
 
     /// Takes the messages of the bus that continue the copy, unless the store has an append, whose answer decides about
-    /// the order, or changed roles are loaded, which may end sessions. Returns the number of batches; nil if the
-    /// copy cannot continue.
+    /// the order, or changed roles are loaded, which may end sessions. Returns the number of batches; nil if
+    /// the copy cannot continue.
     mutating func takeEarly(at now: UInt64, into effects: inout Deque<RoomEffect>) -> Int? {
         guard case .ready = state, !(isBusy && publication.isStoring), !replica.isLoading else { return 0 }
         var (taken, count): ([LogEntry], Int) = ([], 0)

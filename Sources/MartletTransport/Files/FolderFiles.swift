@@ -8,6 +8,24 @@ import CMartletSystem
     import Darwin
 #endif
 
+/// The path of a file relative to a folder, without a slash at the begin. Its bytes identify the file: a file system can
+/// have names that are canonically equivalent.
+package struct RelativePath: Hashable, Sendable, ExpressibleByStringLiteral {
+    package let text: String
+
+    package init(_ text: String) { self.text = text }
+
+    package init(stringLiteral text: String) { self.text = text }
+
+    package static func == (one: RelativePath, other: RelativePath) -> Bool {
+        one.text.utf8.elementsEqual(other.text.utf8)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        for byte in text.utf8 { hasher.combine(byte) }
+    }
+}
+
 /// The contents of the regular files below a folder. Calls block.
 ///
 /// Names that begin with a dot, symbolic links, and what is neither a file nor a folder are left out. The folder itself
@@ -23,8 +41,8 @@ package struct FolderFiles: Sendable {
         case tooDeep(path: String)
     }
 
-    /// The contents by the paths relative to the folder, without a slash at the begin.
-    package private(set) var files: [String: [UInt8]] = [:]
+    /// The contents by the paths relative to the folder.
+    package private(set) var files: [RelativePath: [UInt8]] = [:]
     private let maxEntryCount: Int
     private let maxByteCount: Int
     private let maxDepth: Int
@@ -90,6 +108,6 @@ package struct FolderFiles: Sendable {
         }
         byteCount += bytes.count
         guard byteCount <= maxByteCount else { throw .tooManyBytes }
-        files[path] = bytes
+        files[RelativePath(path)] = bytes
     }
 }

@@ -7,9 +7,14 @@ import Testing
 @Suite struct FolderFilesTests {
     private func read(
         _ folder: String, entries: Int = 100, bytes: Int = 1_000, depth: Int = 4
-    ) throws -> [String: String] {
+    ) throws -> [RelativePath: String] {
         let found = try FolderFiles(below: folder, maxEntryCount: entries, maxByteCount: bytes, maxDepth: depth)
         return found.files.mapValues { String(decoding: $0, as: UTF8.self) }
+    }
+
+    @Test func `canonically equivalent paths -> different files`() {
+        let (composed, decomposed): (RelativePath, RelativePath) = ("\u{E9}", "e\u{301}")
+        #expect(composed != decomposed && Set([composed, decomposed]).count == 2)
     }
 
     private func write(_ text: String, _ path: String) throws {
