@@ -151,8 +151,8 @@ enum ServeCommand {
             """,
             """
             --web answers GET and HEAD on the addresses of --listen with the files of DIR, for example with a chat \
-            page and its client, at all paths but that of --web-path; index.html stands for its folder. The files are read \
-            at the start and after the signal HUP, at most \(WebFolder.maxByteCount >> 20) MiB in \
+            page and its client, at all paths but that of --web-path; index.html stands for its folder. The files are \
+            read at the start and after the signal HUP, at most \(WebFolder.maxByteCount >> 20) MiB in \
             \(WebFolder.maxEntryCount) files and folders. Names that begin with a dot and symbolic links below DIR are \
             left out. Pages run scripts of these files only, and connect to their own host only.
             """,

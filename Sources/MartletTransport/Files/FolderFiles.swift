@@ -8,8 +8,8 @@ import CMartletSystem
     import Darwin
 #endif
 
-/// The path of a file relative to a folder, without a slash at the begin. Its bytes identify the file: a file system can
-/// have names that are canonically equivalent.
+/// The path of a file relative to a folder, without a slash at the begin. Its bytes identify the file: a file system
+/// can have names that are canonically equivalent.
 package struct RelativePath: Hashable, Sendable, ExpressibleByStringLiteral {
     package let text: String
 
