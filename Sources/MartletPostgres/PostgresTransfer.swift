@@ -33,8 +33,11 @@ package class PostgresTransferSource: TransferSource {
             connection = try await PostgresConnection.open(uri, on: loop, deadlines) {
                 connection throws(PostgresError) in
                 try await prepare(connection)
+                // A copy waits for its source within a transaction.
                 _ = try await connection.perform([
-                    PostgresQuery(PostgresStatement("no_timeout", "SET statement_timeout = 0"))
+                    PostgresQuery(PostgresStatement("no_timeout", "SET statement_timeout = 0")),
+                    PostgresQuery(
+                        PostgresStatement("idle_timeout", "SET idle_in_transaction_session_timeout = '10min'")),
                 ])
             }
             let facts = try await connection.run([PostgresQuery(PostgresStatements.identity)])[0]

@@ -19,10 +19,16 @@ import Testing
     private func file(_ name: String) -> String { folder.appending(path: name).path }
 
     /// Returns the path of a script.
+    ///
+    /// A process writes it: a child that a different test starts meanwhile would keep a descriptor of this process that
+    /// is open for writing, so that the script could not be executed.
     private func script(_ text: String) throws -> String {
         let path = file("script")
-        try "#!/bin/sh\n\(text)\n".write(toFile: path, atomically: false, encoding: .utf8)
-        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+        let writer = Process()
+        writer.executableURL = URL(fileURLWithPath: "/bin/sh")
+        writer.arguments = ["-c", "printf '%s\\n' \"$1\" > \"$0\" && chmod 755 \"$0\"", path, "#!/bin/sh\n\(text)"]
+        try writer.run()
+        writer.waitUntilExit()
         return path
     }
 
