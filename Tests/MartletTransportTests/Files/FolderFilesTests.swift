@@ -43,7 +43,7 @@ import Testing
                 }
                 let isPiped = unsafe mkfifo("\(folder)/pipe", 0o600) == 0
                 #expect(isPiped)
-                let expected = ["index.html": "page", "empty.txt": "", "a/b/c.txt": "inner"]
+                let expected: [RelativePath: String] = ["index.html": "page", "empty.txt": "", "a/b/c.txt": "inner"]
                 #expect(try read(folder) == expected)
                 // The folder itself may be a link.
                 try files.createSymbolicLink(atPath: "\(outside)/current", withDestinationPath: folder)
