@@ -88,8 +88,8 @@ tls := $(if $(TLS),--tls)
 static := --disable-default-traits --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker -z \
 	-Xlinker pack-relative-relocs -Xlinker --no-export-dynamic -Xlinker --icf=all -Xswiftc -Xfrontend \
 	-Xswiftc -function-sections
-# The maximum number of bytes of `martlet` without its symbols: 16 MiB.
-max_size := 16777216
+# The maximum number of bytes of `martlet` without its symbols, for installation and packages: 15 MiB.
+max_size := 15728640
 release := --configuration release $(if $(filter Linux,$(shell uname)),$(static))
 
 # The suites of `make bench` with other servers, which have their own files of figures.
@@ -110,7 +110,7 @@ build: deps ## build both programs for release
 	@$(SWIFT) build $(release) --quiet --product martlet
 	@$(dev) build $(release) --quiet --product martlet-lab
 	@Scripts/drop-runpath .build/release/martlet .build/release/martlet-lab
-	@Scripts/split-symbols .build/release/martlet=$(max_size) .build/release/martlet-lab
+	@Scripts/split-symbols .build/release/martlet .build/release/martlet-lab
 
 program: deps ## build martlet alone for release
 	@$(SWIFT) build $(release) --quiet --product martlet

@@ -49,17 +49,11 @@ def receive(stream, count):
     return data
 
 
-class Proxy:
-    """A proxy that lets only port 443 of HOST pass, and connects it to a port of this machine."""
+class Server:
+    """A port whose connections `serve` handles, each in a thread."""
 
-    def __init__(self, port, user=None, password=None, scheme="basic", portal=None, permits=443, is_silent=False):
-        self.port, self.user, self.password, self.scheme = port, user, password, scheme
-        # Whether the proxy never answers a request that its rules forbid.
-        self.portal, self.permits, self.is_silent = portal, permits, is_silent
-        self.requests, self.faults = [], []
-        self.nonce = secrets.token_hex(8)
+    def listen(self):
         self.server = socket.create_server(("127.0.0.1", 0))
-        self.address = f"127.0.0.1:{self.server.getsockname()[1]}"
         threading.Thread(target=self.accept, daemon=True).start()
 
     def accept(self):
@@ -69,6 +63,19 @@ class Proxy:
             except OSError:
                 return
             threading.Thread(target=self.serve, args=[stream], daemon=True).start()
+
+
+class Proxy(Server):
+    """A proxy that lets only port 443 of HOST pass, and connects it to a port of this machine."""
+
+    def __init__(self, port, user=None, password=None, scheme="basic", portal=None, permits=443, is_silent=False):
+        self.port, self.user, self.password, self.scheme = port, user, password, scheme
+        # Whether the proxy never answers a request that its rules forbid.
+        self.portal, self.permits, self.is_silent = portal, permits, is_silent
+        self.requests, self.faults = [], []
+        self.nonce = secrets.token_hex(8)
+        self.listen()
+        self.address = f"127.0.0.1:{self.server.getsockname()[1]}"
 
     def serve(self, stream):
         with stream:
@@ -223,7 +230,7 @@ def carry(stream, upstream):
     back.join()
 
 
-class Impostor:
+class Impostor(Server):
     """A server with the certificate of the relay that completes TLS, then ends the connection or stalls."""
 
     def __init__(self, folder, ends):
@@ -231,17 +238,8 @@ class Impostor:
         context.load_cert_chain(folder / "server.pem", folder / "server.key")
         context.set_alpn_protocols(["martlet/1"])
         self.context, self.ends, self.held = context, ends, []
-        self.server = socket.create_server(("127.0.0.1", 0))
+        self.listen()
         self.port = self.server.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        while True:
-            try:
-                stream, _ = self.server.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.serve, args=[stream], daemon=True).start()
 
     def serve(self, stream):
         try:

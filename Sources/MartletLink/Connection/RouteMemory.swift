@@ -48,7 +48,7 @@ struct RouteMemory: Sendable {
         if routes.count > 1 { unanswered[id] = (key, routes, network) }
     }
 
-    /// A relay has answered on a connection, by whatever frame.
+    /// A relay has answered on a connection.
     mutating func answered(_ id: ConnectionID) {
         guard let (key, _, network) = unanswered.removeValue(forKey: id) else { return }
         var entry = entry(network) ?? Entry(network: network)
