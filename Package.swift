@@ -242,7 +242,9 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "MartletStoreTestSupport",
-            dependencies: ["MartletRelay", "MartletLink", "MartletWire", "MartletTestSupport"],
+            dependencies: [
+                "MartletRelay", "MartletLink", "MartletWire", "MartletTestSupport", "MartletToolSupport",
+            ],
             path: "Tests/MartletStoreTestSupport", swiftSettings: settings),
         .testTarget(
             name: "MartletRelayTests", dependencies: ["MartletRelay", "MartletStoreTestSupport"],

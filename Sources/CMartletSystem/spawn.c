@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "CMartletSystem.h"
 
 #include <errno.h>
@@ -25,8 +26,8 @@ static char **environment(char *text) {
     return variables;
 }
 
-int32_t martlet_spawn(const char *path, const char *text) {
-    char *copy = strdup(text);
+int32_t martlet_spawn(const struct martlet_child *child) {
+    char *copy = strdup(child->variables);
     char **variables = copy ? environment(copy) : NULL;
     if (!variables) {
         free(copy);
@@ -34,8 +35,18 @@ int32_t martlet_spawn(const char *path, const char *text) {
     }
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&files, 2, 1);
+    for (int stream = 0; stream < 3; stream++) {
+        if (child->streams[stream] < 0)
+            posix_spawn_file_actions_addopen(&files, stream, "/dev/null", O_RDWR, 0);
+        else
+            posix_spawn_file_actions_adddup2(&files, child->streams[stream], stream);
+    }
+    short flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK;
+#ifdef __APPLE__
+    flags |= POSIX_SPAWN_CLOEXEC_DEFAULT;
+#elif defined(__GLIBC__)
+    posix_spawn_file_actions_addclosefrom_np(&files, 3);
+#endif
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     sigset_t all, none;
@@ -43,12 +54,13 @@ int32_t martlet_spawn(const char *path, const char *text) {
     sigemptyset(&none);
     posix_spawnattr_setsigdefault(&attributes, &all);
     posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setflags(
-        &attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-    char *const arguments[] = {(char *)path, NULL};
+    if (child->has_group) {
+        posix_spawnattr_setpgroup(&attributes, 0);
+        flags |= POSIX_SPAWN_SETPGROUP;
+    }
+    posix_spawnattr_setflags(&attributes, flags);
     pid_t process;
-    int result = posix_spawn(&process, path, &files, &attributes, arguments, variables);
+    int result = posix_spawn(&process, child->path, &files, &attributes, child->arguments, variables);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&files);
     free(variables);
@@ -56,20 +68,17 @@ int32_t martlet_spawn(const char *path, const char *text) {
     return result == 0 ? (int32_t)process : -result;
 }
 
-static int32_t wait_for(int32_t process, int options) {
+void martlet_child_await(int32_t process) {
+    siginfo_t information;
+    while (waitid(P_PID, (id_t)process, &information, WEXITED | WNOWAIT) < 0 && errno == EINTR) {}
+}
+
+int32_t martlet_child_status(int32_t process) {
     int status;
     pid_t ended;
-    do ended = waitpid(process, &status, options);
+    do ended = waitpid(process, &status, 0);
     while (ended < 0 && errno == EINTR);
-    if (ended == 0) return -1;
     // Nothing is known about a child that the application has waited for.
     if (ended < 0) return 0;
     return WIFSIGNALED(status) ? 256 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
-int32_t martlet_child_status(int32_t process) { return wait_for(process, WNOHANG); }
-
-void martlet_kill_child(int32_t process) {
-    kill(-process, SIGKILL);
-    wait_for(process, 0);
 }

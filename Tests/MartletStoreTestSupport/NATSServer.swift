@@ -1,4 +1,5 @@
 import Foundation
+import MartletToolSupport
 import Synchronization
 
 /// A nats-server of its own on a loopback port, which ends with this process or this object.
@@ -22,7 +23,7 @@ package final class NATSServer: Sendable {
     private let configuration: String
     private let port = Mutex(-1)
     /// The process and its standard input, whose end stops it.
-    private let process = Mutex<(process: Process, input: Pipe)?>(nil)
+    private let process = Mutex<(process: Subprocess, input: Pipe)?>(nil)
 
     /// - Parameter configuration: Lines of the server's configuration.
     package init(_ configuration: String = "") async throws {
@@ -50,14 +51,12 @@ package final class NATSServer: Sendable {
 
     /// Starts the server, again on the same port after `stop`.
     package func start() async throws {
-        let (number, started, input) = (port.withLock { $0 }, Process(), Pipe())
+        let (number, input) = (port.withLock { $0 }, Pipe())
         let file = try write("nats.conf", "host: 127.0.0.1\nports_file_dir: \"\(folder)\"\n\(configuration)\n")
-        started.executableURL = URL(fileURLWithPath: "/bin/bash")
         let script = #"exec 3<&0; "$0" "$@" >>"$FOLDER/log" 2>&1 3<&- & cat <&3 >/dev/null; kill -9 $!"#
-        started.arguments = ["-c", script, Self.program ?? "", "-c", file, "-p", "\(number)"]
-        started.environment = ["FOLDER": folder, "PATH": "/usr/bin:/bin"]
-        started.standardInput = input
-        try started.run()
+        let started = try Subprocess(
+            "/bin/bash", ["-c", script, Self.program ?? "", "-c", file, "-p", "\(number)"],
+            variables: ["FOLDER=\(folder)"], input: input.fileHandleForReading.fileDescriptor)
         process.withLock { $0 = (started, input) }
         while true {
             guard started.isRunning else { throw Failed(text: "the server has ended: \(folder)/log") }
@@ -89,7 +88,7 @@ package final class NATSServer: Sendable {
         }
         guard let running else { return }
         try? running.input.fileHandleForWriting.close()
-        running.process.waitUntilExit()
+        running.process.waitForEnd()
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] where name.hasSuffix(".ports")
         {
             try? FileManager.default.removeItem(atPath: "\(folder)/\(name)")

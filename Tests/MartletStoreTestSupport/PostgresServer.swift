@@ -1,4 +1,5 @@
 import Foundation
+import MartletToolSupport
 import Synchronization
 
 /// A PostgreSQL of its own in a temporary folder, which ends with this process or this object.
@@ -32,7 +33,7 @@ package final class PostgresServer: Sendable {
     private let folder: String
     private let arguments: [String]
     /// The process and its standard input, whose end stops it.
-    private let process = Mutex<(process: Process, input: Pipe)?>(nil)
+    private let process = Mutex<(process: Subprocess, input: Pipe)?>(nil)
     private let lastDatabase = Atomic(0)
 
     /// Starts a server.
@@ -82,12 +83,10 @@ package final class PostgresServer: Sendable {
 
     /// Starts the server again after `stop`, and waits until it accepts connections.
     package func start() async throws {
-        let started = Process()
         let input = Pipe()
-        started.executableURL = URL(fileURLWithPath: Self.script)
-        started.arguments = arguments
-        started.standardInput = input
-        try started.run()
+        let started = try Subprocess(
+            Self.script, arguments, input: input.fileHandleForReading.fileDescriptor, output: STDERR_FILENO,
+            errors: STDERR_FILENO)
         process.withLock { $0 = (started, input) }
         while (try? await sql("SELECT 1")) != "1" {
             guard started.isRunning else { throw Failed(text: "the server has ended: \(folder)/server.log") }
@@ -107,21 +106,19 @@ package final class PostgresServer: Sendable {
         }
         guard let running else { return }
         try? running.input.fileHandleForWriting.close()
-        running.process.waitUntilExit()
+        running.process.waitForEnd()
     }
 
     private static func output(of program: String, _ arguments: [String]) throws -> String {
-        let process = Process()
         let (output, errors) = (Pipe(), Pipe())
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = arguments
-        (process.standardOutput, process.standardError) = (output, errors)
-        process.standardInput = FileHandle.nullDevice
-        try process.run()
+        let process = try Subprocess(
+            program, arguments, output: output.fileHandleForWriting.fileDescriptor,
+            errors: errors.fileHandleForWriting.fileDescriptor)
+        try output.fileHandleForWriting.close()
+        try errors.fileHandleForWriting.close()
         let data = output.fileHandleForReading.readDataToEndOfFile()
         let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw Failed(text: text) }
+        guard process.waitForEnd() == .exit(0) else { throw Failed(text: text) }
         return String(decoding: data, as: UTF8.self)
     }
 }

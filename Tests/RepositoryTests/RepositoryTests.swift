@@ -57,6 +57,10 @@ struct RepositoryTests {
         expectNone(tree.files.flatMap(MarkRule.findingsOfTranslation(in:)))
     }
 
+    @Test func `no child is started by Foundation`() {
+        expectNone(tree.files.flatMap(MarkRule.findingsOfChildren(in:)))
+    }
+
     @Test func `no test waits for the wall clock`() {
         expectNone(tree.files.flatMap(MarkRule.findingsOfWaiting(in:)))
     }

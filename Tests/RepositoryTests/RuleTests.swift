@@ -142,6 +142,13 @@ struct RuleTests {
         #expect(MarkRule.findingsOfWaiting(in: SourceFile("Sources/Martlet/A.swift", code)) == [])
     }
 
+    @Test func `a child of Foundation → a finding, except in benchmarks`() {
+        let code = "let child = Process" + "()"
+        #expect(MarkRule.findingsOfChildren(in: SourceFile("Tests/MartletTests/ATests.swift", code)).count == 1)
+        #expect(MarkRule.findingsOfChildren(in: SourceFile("Sources/Martlet/A.swift", "let a = Subprocess()")) == [])
+        #expect(MarkRule.findingsOfChildren(in: SourceFile("Benchmarks/Sources/bench/A.swift", code)) == [])
+    }
+
     @Test func `a line beyond the maximum width in characters → a finding, except for tables`() {
         let widest = String(repeating: "é", count: ShapeRule.maxColumnCount)
         #expect(ShapeRule.findings(in: SourceFile("A.swift", widest)) == [])

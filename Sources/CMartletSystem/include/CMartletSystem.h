@@ -3,6 +3,7 @@
 // Calls that a signal can interrupt are repeated here.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -163,13 +164,26 @@ struct martlet_process_use {
 
 void martlet_process_use(struct martlet_process_use *use);
 
-/// Starts a program in a process group of its own, with an empty input, its output on standard error, and default
-/// signals. `variables` are lines NAME=VALUE of the environment. Returns the number of the process, or a negated error.
-int32_t martlet_spawn(const char *path, const char *variables);
-/// Returns the exit code of an ended child, 256 and the number of the signal that has ended it, or -1 while it runs.
+/// A program to start, with default signals.
+struct martlet_child {
+    const char *path;
+    /// The words of the command, the last of which is followed by NULL.
+    char *_Nullable const *_Nonnull arguments;
+    /// Lines NAME=VALUE in addition to the environment of this process.
+    const char *variables;
+    /// The descriptors of its standard input, output and error; -1 for /dev/null. It inherits no others. A descriptor
+    /// below 3 must not be that of an earlier stream.
+    int32_t streams[3];
+    /// Whether it leads a process group.
+    bool has_group;
+};
+
+/// Starts a program. Returns the number of the process, or a negated error.
+int32_t martlet_spawn(const struct martlet_child *child);
+/// Waits until a child has ended, and does not collect it.
+void martlet_child_await(int32_t process);
+/// Collects an ended child. Returns its exit code, or 256 and the number of the signal that has ended it.
 int32_t martlet_child_status(int32_t process);
-/// Kills a child and its process group, and waits for its end.
-void martlet_kill_child(int32_t process);
 
 /// Lets threads that allocate for the first time share so many heaps, where the C library would give each its own
 /// (glibc).

@@ -1,4 +1,3 @@
-import CMartletSystem
 import MartletAdmin
 import MartletToolSupport
 import MartletTransport
@@ -64,8 +63,6 @@ final class AlertActions: Sendable {
 struct AlertProgram: Sendable {
     /// The maximum duration of the program. It is then killed, with the processes of its group.
     static let timeout = Duration.seconds(30)
-    /// The interval of checks whether the program has ended.
-    private static let pollInterval = Duration.milliseconds(50)
 
     /// The end of a program.
     enum Failure: Error, Equatable, CustomStringConvertible {
@@ -114,22 +111,30 @@ struct AlertProgram: Sendable {
             "MARTLET_ALERT=\(change.name)", "MARTLET_ALERT_STATE=\(change.isRaised ? "raised" : "ended")",
             "MARTLET_ALERT_VALUE=\(change.value.map { "\($0)" } ?? "")",
         ]
-        let process = unsafe martlet_spawn(path, variables.joined(separator: "\n"))
-        guard process > 0 else { throw Failure.notStarted(unsafe String(cString: strerror(-process))) }
-        var waited = Duration.zero
-        while true {
-            let status = martlet_child_status(process)
-            if status == 0 { return }
-            if status > 0 { throw status < 256 ? Failure.exit(code: status) : .signal(status - 256) }
-            guard waited < Self.timeout else {
-                martlet_kill_child(process)
-                throw Failure.timeout
+        let process: Subprocess
+        do throws(Subprocess.NotStarted) {
+            process = try Subprocess(
+                path, variables: variables, output: STDERR_FILENO, errors: STDERR_FILENO, isGroupLeader: true)
+        } catch { throw Failure.notStarted(error.description) }
+        let end: Subprocess.End? = await withTaskGroup(of: Subprocess.End?.self) { [sleep] group in
+            group.addTask { await process.end() }
+            group.addTask {
+                try? await sleep(Self.timeout)
+                return nil
             }
-            do { try await sleep(Self.pollInterval) } catch {
-                martlet_kill_child(process)
-                throw error
+            defer { group.cancelAll() }
+            guard case let end?? = await group.next() else {
+                process.signal(SIGKILL)
+                return nil
             }
-            waited += Self.pollInterval
+            return end
+        }
+        try Task.checkCancellation()
+        switch end {
+        case .exit(0): return
+        case .exit(let code): throw Failure.exit(code: code)
+        case .signal(let number): throw Failure.signal(number)
+        case nil: throw Failure.timeout
         }
     }
 }

@@ -20,15 +20,13 @@ import Testing
 
     /// Returns the path of a script.
     ///
-    /// A process writes it: a child that a different test starts meanwhile would keep a descriptor of this process that
-    /// is open for writing, so that the script could not be executed.
+    /// A process writes it: a child that a different test starts meanwhile has a descriptor of this process that is open
+    /// for writing until it executes its program, so that the script could not be executed.
     private func script(_ text: String) throws -> String {
         let path = file("script")
-        let writer = Process()
-        writer.executableURL = URL(fileURLWithPath: "/bin/sh")
-        writer.arguments = ["-c", "printf '%s\\n' \"$1\" > \"$0\" && chmod 755 \"$0\"", path, "#!/bin/sh\n\(text)"]
-        try writer.run()
-        writer.waitUntilExit()
+        let command = "printf '%s\\n' \"$1\" > \"$0\" && chmod 755 \"$0\""
+        let writer = try Subprocess("/bin/sh", ["-c", command, path, "#!/bin/sh\n\(text)"])
+        try #require(writer.waitForEnd() == .exit(0))
         return path
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import MartletToolSupport
 
 @testable import MartletTransport
 
@@ -8,24 +9,21 @@ final class OpenSSLProgram: Sendable {
     static let path = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
         .map { "\($0)/openssl" }.first { FileManager.default.isExecutableFile(atPath: $0) }
 
-    private let process = Process()
+    private let process: Subprocess
     private let input = Pipe()
     private let lines = Events<String>()
-    private let exits = Events<Int32>()
     private let text = Guarded("")
 
     private init(_ words: [String], _ environment: [String: String]) throws {
         let output = Pipe()
-        process.executableURL = URL(filePath: Self.path ?? "")
-        process.arguments = words
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        process.standardInput = input
-        process.standardOutput = output
-        process.standardError = output
-        process.terminationHandler = { [exits] in exits.send($0.terminationStatus) }
         // The program may end before it has read its input.
         _ = signal(SIGPIPE, SIG_IGN)
-        try process.run()
+        let writer = output.fileHandleForWriting
+        process = try Subprocess(
+            Self.path ?? "", words, variables: environment.map { "\($0)=\($1)" },
+            input: input.fileHandleForReading.fileDescriptor, output: writer.fileDescriptor,
+            errors: writer.fileDescriptor)
+        try writer.close()
         let reader = output.fileHandleForReading
         Thread.detachNewThread { self.readLines(from: reader) }
     }
@@ -58,17 +56,13 @@ final class OpenSSLProgram: Sendable {
         return try result.get()
     }
 
-    /// Ends the program. It inherits the blocked signals of its thread, so a request to terminate would be ignored.
-    func kill() {
-        if process.isRunning { _ = Foundation.kill(process.processIdentifier, SIGKILL) }
-    }
+    /// Ends the program.
+    func kill() { process.signal(SIGKILL) }
 
     /// Waits for the end of the program and returns its exit code.
     func exitCode() async -> Int32 {
         while await lines.next() != nil {}
-        guard let code = await exits.next() else { return -1 }
-        exits.send(code)
-        return code
+        return await process.end().code
     }
 
     /// Returns the next line that contains `part`; nil if the output ends first.

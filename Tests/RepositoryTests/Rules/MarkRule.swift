@@ -30,6 +30,13 @@ enum MarkRule {
         }
     }
 
+    /// Children of Foundation, whose ends can be noticed late (`Subprocess`). A benchmark starts one at a time.
+    static func findingsOfChildren(in file: SourceFile) -> [Finding] {
+        guard file.isSwift, !file.path.hasPrefix("Benchmarks/") else { return [] }
+        let child = "Process" + "()"
+        return file.findings { $0.containsWord(child) ? "starts a child without Subprocess" : nil }
+    }
+
     /// Calls in tests that wait for the wall clock. The clock of a test world is virtual.
     static func findingsOfWaiting(in file: SourceFile) -> [Finding] {
         guard file.isSwift, file.isInTests else { return [] }

@@ -9,38 +9,26 @@ final class ChildProcess: Sendable {
     /// The duration between the request to terminate and the kill.
     static let gracePeriod = Duration.seconds(2)
 
-    private let process = Process()
-    private let exits: AsyncStream<Int32>
+    private let process: Subprocess
     /// The lines of standard error.
     let messages: AsyncStream<String>
 
     /// Starts the program.
     ///
-    /// - Parameter environment: Variables in addition to those of this process.
+    /// - Parameter environment: Lines `NAME=VALUE` in addition to the variables of this process.
     init(
-        _ words: [String], environment: [String: String] = [:], input: FileHandle?, output: FileHandle?
+        _ words: [String], environment: [String] = [], input: FileHandle?, output: FileHandle?
     ) throws {
-        let (exits, exit) = AsyncStream.makeStream(of: Int32.self)
         let (messages, message) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(1024))
-        self.exits = exits
         self.messages = messages
         let errors = Pipe()
-        process.executableURL = Self.program
-        process.arguments = words
-        if !environment.isEmpty {
-            process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        }
-        process.standardInput = input ?? FileHandle.nullDevice
-        process.standardOutput = output ?? FileHandle.nullDevice
-        process.standardError = errors
-        process.terminationHandler = { process in
-            exit.yield(process.terminationReason == .exit ? process.terminationStatus : 128 + process.terminationStatus)
-            exit.finish()
-        }
         guard FileManager.default.isExecutableFile(atPath: Self.program.path) else {
             throw CommandError(.failure, "there is no program \(Self.program.path)")
         }
-        try process.run()
+        process = try Subprocess(
+            Self.program.path, words, variables: environment, input: input?.fileDescriptor,
+            output: output?.fileDescriptor, errors: errors.fileHandleForWriting.fileDescriptor)
+        try errors.fileHandleForWriting.close()
         let reader = errors.fileHandleForReading
         Thread.detachNewThread {
             var splitter = LineSplitter(maxPieceByteCount: 64 << 10)
@@ -56,21 +44,20 @@ final class ChildProcess: Sendable {
 
     /// Waits for the end of the process and returns its exit code, 128 plus the signal if a signal ended it.
     func exitCode() async -> Int32 {
-        for await code in exits { return code }
-        return -1
+        await process.end().code
     }
 
     /// The process ID.
-    var identifier: Int32 { process.processIdentifier }
+    var identifier: Int32 { process.identifier }
 
     /// Sends a signal to the process.
     func signal(_ number: Int32) {
-        if process.isRunning { _ = Foundation.kill(process.processIdentifier, number) }
+        process.signal(number)
     }
 
     /// Requests the process to terminate.
     func terminate() {
-        if process.isRunning { process.terminate() }
+        process.signal(SIGTERM)
     }
 
     /// Ends the process, with a kill if it does not terminate.
@@ -81,6 +68,6 @@ final class ChildProcess: Sendable {
             try? await Task.sleep(for: .milliseconds(20))
             if Task.isCancelled { break }
         }
-        if process.isRunning { _ = Foundation.kill(process.processIdentifier, SIGKILL) }
+        process.signal(SIGKILL)
     }
 }

@@ -17,11 +17,11 @@ struct RelayProcess: Sendable {
     ///   - port: The port; 0 for any free one.
     ///   - certificates: The certificates if the relay uses TLS.
     ///   - options: Further options of `martlet serve`.
-    ///   - environment: Variables in addition to those of this process.
+    ///   - environment: Lines `NAME=VALUE` in addition to the variables of this process.
     ///   - onLine: A closure that receives each line of the log on a separate thread.
     init(
         port: UInt16, _ certificates: DevelopmentCertificates? = nil, options: [String] = [],
-        environment: [String: String] = [:],
+        environment: [String] = [],
         onLine: @escaping @Sendable (LogLine) -> Void = { _ in }
     ) async throws {
         let output = Pipe()

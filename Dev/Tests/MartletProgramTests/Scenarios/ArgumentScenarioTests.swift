@@ -1,4 +1,5 @@
 import Foundation
+import MartletToolSupport
 import MartletToolTestSupport
 import Testing
 
@@ -7,16 +8,14 @@ import Testing
 /// Arguments of the program `martlet`.
 @Suite struct ArgumentScenarioTests {
     @Test func `an argument that is not UTF-8 → a usage error`() throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        process.arguments = ["-c", #"exec "$0" user list --file "$(printf '\377')""#, ChildProcess.program.path]
         let errors = Pipe()
-        process.standardError = errors
-        try process.run()
+        let process = try Subprocess(
+            "/bin/sh", ["-c", #"exec "$0" user list --file "$(printf '\377')""#, ChildProcess.program.path],
+            errors: errors.fileHandleForWriting.fileDescriptor)
+        try errors.fileHandleForWriting.close()
         let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
         #expect(text == "martlet: an argument is not UTF-8\n")
-        #expect(process.terminationStatus == 64)
+        #expect(process.waitForEnd() == .exit(64))
     }
 
     @Test(arguments: ["--file ", "--file="])
@@ -25,16 +24,11 @@ import Testing
     {
         try await withFolder { folder in
             try await withToolRelay { relay in
-                let process = Process()
-                process.executableURL = URL(fileURLWithPath: "/bin/sh")
                 let send = #"exec "$0" send --to "$2" --account ada \#(option)"$1/$(printf '\377a')""#
-                process.arguments = [
+                let words = [
                     "-c", #"echo content >"$1/$(printf '\377a')"; \#(send)"#, ChildProcess.program.path, folder, relay,
                 ]
-                let (ends, end) = AsyncStream.makeStream(of: Int32.self)
-                process.terminationHandler = { end.yield($0.terminationStatus) }
-                try process.run()
-                #expect(await ends.first { _ in true } == 0)
+                #expect(try await Subprocess("/bin/sh", words).end() == .exit(0))
                 let history = try await ToolRun("history", "--to", relay, "--account", "bob")
                 #expect(history.lines.first?.hasPrefix("1 ada: [attachment \"\u{FFFD}a\",") == true)
             }
