@@ -171,8 +171,7 @@ test: deps lint ## lint, build with warnings as errors and run every test
 	@Scripts/cluster --rooms 1 --rounds 6 --replacements 1 .build/debug
 	@Scripts/operations --quick .build/debug
 	@Scripts/test-completions .build/debug
-	@Specs/model/check authentication >/dev/null
-	@Specs/model/check append >/dev/null
+	@Specs/model/check "authentication append" >/dev/null
 	@.build/debug/replay Fuzz
 
 check: ## lint, build and test the modules of the changed files, within a minute
