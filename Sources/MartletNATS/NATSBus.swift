@@ -4,7 +4,7 @@ import MartletTransport
 /// The bus of relays over core NATS: one subject, to which each relay publishes and subscribes.
 ///
 /// Datagrams are lost while the server is away, and when it or the relay is too slow. The connection is attempted again
-/// for ever.
+/// for ever, also if the server refuses the credentials, whose file is read again.
 ///
 /// | state | owns | ends |
 /// |---|---|---|
@@ -49,6 +49,7 @@ public final class NATSBus: RelayBus {
         do {
             maxDatagramByteCount = try await connection.open(isRetried: true)
         } catch {
+            await connection.close()
             await loop.shutdown()
             throw error
         }

@@ -27,6 +27,7 @@ import MartletTransport
     private let settings: NATSSettings
     private var connection: OpaquePointer?
     private var subscription: OpaquePointer?
+    private var reopening: Task<Void, Never>?
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe UnownedSerialExecutor(ordinary: loop) }
 
@@ -45,6 +46,38 @@ import MartletTransport
     ///
     /// - Parameter isRetried: Whether a server that is away is attempted again later.
     func open(isRetried: Bool) throws(NATSError) -> Int {
+        handlers.ended.withLock { $0 = NATSAction { [weak self] in Task { await self?.reopen() } } }
+        guard try connect(isRetried: isRetried) else {
+            handlers.maxDatagramByteCount.withLock { $0 = RelayBusBounds.minDatagramByteCount }
+            return RelayBusBounds.minDatagramByteCount
+        }
+        let maximum = min(
+            NATSBus.maxDatagramByteCount, Int(clamping: unsafe natsConnection_GetMaxPayload(connection)))
+        guard maximum >= RelayBusBounds.minDatagramByteCount else {
+            throw .payloadTooSmall(byteCount: maximum, needed: RelayBusBounds.minDatagramByteCount)
+        }
+        handlers.maxDatagramByteCount.withLock { $0 = maximum }
+        return maximum
+    }
+
+    /// Opens a connection again that libnats has ended, because the server has refused its credentials twice. The file
+    /// of credentials is read again.
+    private func reopen() {
+        guard !handlers.isStopped.withLock({ $0 }) else { return }
+        reopening = Task {
+            await end()
+            while true {
+                try? await Task.sleep(for: .milliseconds(Self.retryCap / 2 + .random(in: 0...Self.retryCap / 2)))
+                guard !handlers.isStopped.withLock({ $0 }) else { return }
+                guard let isConnected = try? connect(isRetried: true) else { continue }
+                if isConnected { unsafe handlers.recover(connection) }
+                return
+            }
+        }
+    }
+
+    /// Returns whether the server is connected; if not, it is attempted again.
+    private func connect(isRetried: Bool) throws(NATSError) -> Bool {
         let options = try unsafe options()
         defer { unsafe natsOptions_Destroy(options) }
         // The callback of the end releases it.
@@ -59,20 +92,9 @@ import MartletTransport
             unsafe Unmanaged<NATSHandlers>.fromOpaque(context).release()
             throw error
         }
-        let maximum: Int
-        if status == NATS_OK {
-            maximum = min(
-                NATSBus.maxDatagramByteCount, Int(clamping: unsafe natsConnection_GetMaxPayload(connection)))
-            guard maximum >= RelayBusBounds.minDatagramByteCount else {
-                throw .payloadTooSmall(byteCount: maximum, needed: RelayBusBounds.minDatagramByteCount)
-            }
-        } else {
-            maximum = RelayBusBounds.minDatagramByteCount
-            handlers.onEvent(.lost(Self.text(of: status)))
-        }
-        handlers.maxDatagramByteCount.withLock { $0 = maximum }
+        if status != NATS_OK { handlers.lose(Self.text(of: status)) }
         try subscribe()
-        return maximum
+        return status == NATS_OK
     }
 
     private func subscribe() throws(NATSError) {
@@ -167,10 +189,16 @@ import MartletTransport
     /// Ends the connection, and waits for the end of its threads.
     func close() async {
         handlers.receiver.withLock { $0 = nil }
+        handlers.isStopped.withLock { $0 = true }
+        reopening?.cancel()
+        await reopening?.value
+        await end()
+    }
+
+    private func end() async {
         guard let ended = unsafe connection else { return }
         let subscribed = unsafe subscription
         unsafe (connection, subscription) = (nil, nil)
-        handlers.isStopped.withLock { $0 = true }
         unsafe natsConnection_Close(ended)
         var callbacks = handlers.ends.makeAsyncIterator()
         for _ in 0..<(unsafe subscribed == nil ? 1 : 2) { await callbacks.next() }
@@ -188,10 +216,18 @@ struct NATSReceiver: Sendable {
     let take: @Sendable ([UInt8]) -> Void
 }
 
+/// What follows the end of a connection. A structure for the same reason.
+struct NATSAction: Sendable {
+    let perform: @Sendable () -> Void
+}
+
 /// The callbacks of a connection, on threads of libnats.
 final class NATSHandlers: Sendable {
     let receiver = Guarded<NATSReceiver?>(nil)
-    let onEvent: @Sendable (NATSEvent) -> Void
+    let ended = Guarded<NATSAction?>(nil)
+    private let onEvent: @Sendable (NATSEvent) -> Void
+    /// The reason that was reported last, since the server was connected.
+    private let reported = Guarded<String?>(nil)
     let maxDatagramByteCount = Guarded(0)
     let isStopped = Guarded(false)
     /// An element for the end of the connection, and for that of the subscription.
@@ -221,27 +257,49 @@ final class NATSHandlers: Sendable {
         if !bytes.isEmpty { receiver.take(bytes) }
     }
 
-    static let closed: natsConnectionHandler = { _, context in unsafe end(context) }
+    static let closed: natsConnectionHandler = { connection, context in
+        if let handlers = unsafe borrowed(context), !handlers.isStopped.withLock({ $0 }) {
+            unsafe handlers.lose(reason(connection))
+            handlers.ended.withLock { $0 }?.perform()
+        }
+        unsafe end(context)
+    }
 
     static let completed: natsOnCompleteCB = { context in unsafe end(context) }
 
     static let disconnected: natsConnectionHandler = { connection, context in
         guard let handlers = unsafe borrowed(context), !handlers.isStopped.withLock({ $0 }) else { return }
+        unsafe handlers.lose(reason(connection))
+    }
+
+    /// The reason for which a connection has ended.
+    private static func reason(_ connection: OpaquePointer?) -> String {
         var text: UnsafePointer<CChar>?
         let status = unsafe natsConnection_GetLastError(connection, &text)
         // The text is empty if the library has none.
         let reason = unsafe text.map { unsafe String(cString: $0) } ?? ""
         let name = unsafe String(cString: natsStatus_GetText(status == NATS_OK ? NATS_CONNECTION_DISCONNECTED : status))
-        handlers.onEvent(.lost(reason.isEmpty ? name : reason))
+        return reason.isEmpty ? name : reason
+    }
+
+    /// Reports the loss of the server, once for a reason.
+    func lose(_ reason: String) {
+        let isNew = reported.withLock { last in
+            defer { last = reason }
+            return last != reason
+        }
+        if isNew { onEvent(.lost(reason)) }
     }
 
     static let reconnected: natsConnectionHandler = { connection, context in
-        guard let handlers = unsafe borrowed(context) else { return }
-        let (payload, needed) = (
-            Int(clamping: unsafe natsConnection_GetMaxPayload(connection)),
-            handlers.maxDatagramByteCount.withLock { $0 }
-        )
-        handlers.onEvent(
-            payload < needed ? .payloadTooSmall(.payloadTooSmall(byteCount: payload, needed: needed)) : .recovered)
+        unsafe borrowed(context)?.recover(connection)
+    }
+
+    /// Reports that the server is connected again.
+    func recover(_ connection: OpaquePointer?) {
+        reported.withLock { $0 = nil }
+        let payload = Int(clamping: unsafe natsConnection_GetMaxPayload(connection))
+        let needed = maxDatagramByteCount.withLock { $0 }
+        onEvent(payload < needed ? .payloadTooSmall(.payloadTooSmall(byteCount: payload, needed: needed)) : .recovered)
     }
 }

@@ -97,6 +97,26 @@ struct NATSBusTests {
         for bus in [first, second] { await bus.stop() }
     }
 
+    @Test func `credentials that the server refuses after a restart -> reported once, and used when it accepts them`()
+        async throws
+    {
+        let server = try await NATSServer("authorization { user: relay, password: secret }")
+        let url = "nats://relay:secret@\(server.address)"
+        let (events, event) = AsyncStream.makeStream(of: NATSEvent.self)
+        let (first, second) = (try await NATSBus(url) { event.yield($0) }, try await NATSBus(url))
+        server.stop()
+        try await server.start("authorization { user: relay, password: different }")
+        var found = events.makeAsyncIterator()
+        while case .lost(let reason)? = await found.next(), !reason.lowercased().contains("authorization") {}
+        // The library has given the server up by the second refusal, and the bus begins again.
+        server.stop()
+        try await server.start("authorization { user: relay, password: secret }")
+        while let next = await found.next(), next != .recovered {}
+        try await meet(first, second)
+        try await meet(second, first)
+        for bus in [first, second] { await bus.stop() }
+    }
+
     @Test func `users, tokens, and wrong ones -> accepted, or a typed error`() async throws {
         let server = try await NATSServer("authorization { user: relay, password: secret }")
         let address = server.address

@@ -20,7 +20,7 @@ package final class NATSServer: Sendable {
     private struct Failed: Error { var text: String }
 
     private let folder: String
-    private let configuration: String
+    private let configuration: Mutex<String>
     private let port = Mutex(-1)
     /// The process and its standard input, whose end stops it.
     private let process = Mutex<(process: Subprocess, input: Pipe)?>(nil)
@@ -28,7 +28,7 @@ package final class NATSServer: Sendable {
     /// - Parameter configuration: Lines of the server's configuration.
     package init(_ configuration: String = "") async throws {
         folder = "/tmp/martlet-nats-\(UUID().uuidString.prefix(8))"
-        self.configuration = configuration
+        self.configuration = Mutex(configuration)
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         try await start()
     }
@@ -50,7 +50,13 @@ package final class NATSServer: Sendable {
     }
 
     /// Starts the server, again on the same port after `stop`.
-    package func start() async throws {
+    ///
+    /// - Parameter changed: A different configuration; nil for that of the last start.
+    package func start(_ changed: String? = nil) async throws {
+        let configuration = configuration.withLock { held in
+            held = changed ?? held
+            return held
+        }
         let (number, input) = (port.withLock { $0 }, Pipe())
         let file = try write("nats.conf", "host: 127.0.0.1\nports_file_dir: \"\(folder)\"\n\(configuration)\n")
         let script = #"exec 3<&0; "$0" "$@" >>"$FOLDER/log" 2>&1 3<&- & cat <&3 >/dev/null; kill -9 $!"#
