@@ -10,7 +10,8 @@ package enum MeasuredHeap {
     package static let interval = Duration.seconds(2)
     private static let trimVariable = "MARTLET_TRIMS_HEAP"
 
-    /// Lines `NAME=VALUE` in the environment of a relay that is measured: one heap for all threads, which the relay trims.
+    /// Lines `NAME=VALUE` in the environment of a relay that is measured: one heap for all threads, which the relay
+    /// trims.
     package static let environment = ["MALLOC_ARENA_MAX=1", "\(trimVariable)=1"]
 
     /// Makes further threads of this process share the existing heaps (mallopt(3)).

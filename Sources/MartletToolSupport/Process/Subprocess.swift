@@ -1,7 +1,12 @@
 import CMartletSystem
 import Dispatch
-import Foundation
 import MartletTransport
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
 
 /// A child process, which inherits no descriptors except its three streams.
 ///

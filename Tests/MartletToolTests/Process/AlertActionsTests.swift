@@ -20,8 +20,8 @@ import Testing
 
     /// Returns the path of a script.
     ///
-    /// A process writes it: a child that a different test starts meanwhile has a descriptor of this process that is open
-    /// for writing until it executes its program, so that the script could not be executed.
+    /// A process writes it: a child that a different test starts meanwhile has the descriptors of this process until it
+    /// executes its program, and a script that is open for writing cannot be executed.
     private func script(_ text: String) throws -> String {
         let path = file("script")
         let command = "printf '%s\\n' \"$1\" > \"$0\" && chmod 755 \"$0\""
