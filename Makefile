@@ -173,7 +173,6 @@ test: deps lint ## lint, build with warnings as errors and run every test
 	@Scripts/conformance --test .build/debug/martlet
 	@Scripts/kill9 --clients 20 --relays 20 --bots 5 .build/debug
 	@Scripts/check-histories --test
-	@Benchmarks/Scale/test_scale >/dev/null
 	@Scripts/cluster --rooms 1 --rounds 6 --replacements 1 .build/debug
 	@Scripts/operations --quick .build/debug
 	@Scripts/test-completions .build/debug
