@@ -162,6 +162,7 @@ test: deps lint ## lint, build with warnings as errors and run every test
 	@Specs/reference/test_completeness.py
 	@Specs/reference/test_flips.py
 	@Specs/reference/test_example.py
+	@Benchmarks/Scale/test_scale.py
 	@Specs/wireshark/test .build/debug
 	@Specs/reference/differential.py --quiet --frames 8000 .build/debug/martlet-lab
 	@Scripts/interoperability .build/debug/martlet
