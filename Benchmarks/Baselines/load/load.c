@@ -360,7 +360,8 @@ static void read_options(int argc, char **argv) {
     for (size_t i = 0; argc > 1 && i < sizeof protocols / sizeof *protocols; i++)
         if (strcmp(argv[1], protocols[i]->name) == 0) options.protocol = protocols[i];
     if (options.protocol == NULL)
-        fail("usage: load martlet|martlet-compact|bare|mqtt|nats|jetstream|redis-pubsub|redis-streams|xmpp|handshakes ...");
+        fail("usage: load martlet|martlet-compact|bare|mqtt|nats|jetstream|redis-pubsub|redis-streams|xmpp|"
+             "handshakes ...");
     options.port = options.protocol->port;
     for (int i = 2; i < argc; i += 2) {
         if (strcmp(argv[i], "--port") == 0) options.port = (uint16_t)number(argc, argv, i + 1);
