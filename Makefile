@@ -98,7 +98,7 @@ max_size := 15728640
 release := --configuration release $(if $(filter Linux,$(shell uname)),$(static))
 
 # The suites of `make bench` with other servers, which have their own files of figures.
-servers := $(filter peers idle durable,$(BENCH))
+servers := $(filter peers idle durable chat,$(BENCH))
 figures := $(if $(servers),peers,bench)
 
 # Every target here is a name, none a file.
@@ -167,6 +167,7 @@ test: deps lint ## lint, build with warnings as errors and run every test
 	@Specs/reference/test_completeness.py
 	@Specs/reference/test_flips.py
 	@Specs/reference/test_example.py
+	@Benchmarks/Scale/test_scale.py
 	@Specs/wireshark/test .build/debug
 	@Specs/reference/differential.py --quiet --frames 8000 .build/debug/martlet-lab
 	@Scripts/interoperability .build/debug/martlet
@@ -289,7 +290,8 @@ fuzz: deps ## fuzz each target for a while: make fuzz SECONDS=600 TARGET=relay K
 bench: deps ## measure beside C or other servers, and fail below a threshold: make bench BENCH="peers idle"
 	@Scripts/install-dependencies protobuf-compiler libprotobuf-dev fortunes fortunes-zh \
 		$(if $(findstring --instructions,$(BENCH)),valgrind) \
-		$(if $(servers),mosquitto nats-server openssl redis-server)
+		$(if $(filter peers idle durable,$(BENCH)),mosquitto nats-server openssl redis-server) \
+		$(if $(filter chat,$(BENCH)),ejabberd erlang-p1-sqlite3 prosody lua-dbi-sqlite3)
 	@$(SWIFT) build $(release) --quiet --product martlet
 	@$(MAKE) --no-print-directory -C Benchmarks/Baselines
 	@$(SWIFT) build --package-path Benchmarks --configuration release --quiet --product bench

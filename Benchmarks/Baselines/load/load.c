@@ -1,11 +1,13 @@
 // Loads a server with messages and says what came of it, as one line of JSON.
 //
 // usage: load PROTOCOL [--port N] [--size B] [--window N] [--seconds S] [--rate N] [--fanout N] [--idle N]
-//        [--senders N] ...
+//        [--senders N] [--messages N] ...
 //
 // One connection publishes, `fanout` connections receive, all on one thread. With a window, a message is in flight
 // until it is acknowledged to the publisher (where the protocol has that) and delivered to every receiver. With a rate,
 // it is sent when it is due, and its latency counts from then, so that a server that stalls is not spared.
+//
+// With messages, it ends when N are delivered to every receiver, and fails when they are not by the end of its time.
 //
 // With senders, N connections publish, each in a room of its own and one message after the other, and nobody receives.
 #define _GNU_SOURCE
@@ -29,7 +31,7 @@ struct options options = {.host = "127.0.0.1", .size = 64, .window = 1000, .seco
 
 static const struct protocol *const protocols[] = {&martlet, &compact,   &bare,         &mqtt,
                                                    &nats,    &jetstream, &redis_pubsub, &redis_streams,
-                                                   &handshakes};
+                                                   &xmpp,    &handshakes};
 static int poller;
 static uint8_t input[READ_SIZE + MAX_REST];
 static struct connection **dirty;
@@ -242,8 +244,8 @@ static void run(struct connection *publisher, uint8_t *payload) {
     struct rusage before = {0}, after;
     // Latency is measured with the load's thread spinning, so that its own waking up does not count.
     bool spins = options.rate > 0 || options.window < 100;
-    uint64_t rate_sent = 0;
-    while (now < stop) {
+    uint64_t rate_sent = 0, wanted = options.messages * options.fanout;
+    while (now < stop && (wanted == 0 || delivered < wanted)) {
         now = now_ns();
         if (!measures && now >= start) {
             measures = true;
@@ -278,6 +280,7 @@ static void run(struct connection *publisher, uint8_t *payload) {
         turn(spins ? 0 : 20);
         flush();
     }
+    if (delivered < wanted) fail("not all messages were delivered");
     now = now_ns();
     last_count = delivered;
     getrusage(RUSAGE_SELF, &after);
@@ -357,7 +360,8 @@ static void read_options(int argc, char **argv) {
     for (size_t i = 0; argc > 1 && i < sizeof protocols / sizeof *protocols; i++)
         if (strcmp(argv[1], protocols[i]->name) == 0) options.protocol = protocols[i];
     if (options.protocol == NULL)
-        fail("usage: load martlet|martlet-compact|bare|mqtt|nats|jetstream|redis-pubsub|redis-streams|handshakes ...");
+        fail("usage: load martlet|martlet-compact|bare|mqtt|nats|jetstream|redis-pubsub|redis-streams|xmpp|"
+             "handshakes ...");
     options.port = options.protocol->port;
     for (int i = 2; i < argc; i += 2) {
         if (strcmp(argv[i], "--port") == 0) options.port = (uint16_t)number(argc, argv, i + 1);
@@ -369,6 +373,7 @@ static void read_options(int argc, char **argv) {
         else if (strcmp(argv[i], "--fanout") == 0) options.fanout = (uint32_t)number(argc, argv, i + 1);
         else if (strcmp(argv[i], "--idle") == 0) options.idle = (uint32_t)number(argc, argv, i + 1);
         else if (strcmp(argv[i], "--senders") == 0) options.senders = (uint32_t)number(argc, argv, i + 1);
+        else if (strcmp(argv[i], "--messages") == 0) options.messages = (uint64_t)number(argc, argv, i + 1);
         else if (strcmp(argv[i], "--heartbeat") == 0) options.heartbeat = number(argc, argv, i + 1);
         else if (strcmp(argv[i], "--disk") == 0) options.is_stream_on_disk = number(argc, argv, i + 1) != 0;
         else if (strcmp(argv[i], "--tls") == 0) options.is_secure = number(argc, argv, i + 1) != 0;

@@ -52,13 +52,16 @@ struct options {
     double seconds, warm_up;
     double rate;
     uint32_t fanout, idle, senders;
+    /// The deliveries to each receiver after which the load ends; 0 for none.
+    uint64_t messages;
     double heartbeat;
     bool is_stream_on_disk, checks, is_secure, is_web, resumes;
     const char *room;
 };
 
 extern struct options options;
-extern const struct protocol martlet, compact, bare, mqtt, nats, jetstream, redis_pubsub, redis_streams, handshakes;
+extern const struct protocol martlet, compact, bare, mqtt, nats, jetstream, redis_pubsub, redis_streams, xmpp,
+    handshakes;
 
 enum { MARTLET_WINDOW = 256 << 10, MARTLET_LINK_WINDOW = 1 << 20, MARTLET_ACK_NS = 25000000 };
 /// Writes a hello's body of at most 512 bytes, and says how many they are.

@@ -124,8 +124,8 @@ enum BenchPostgres {
         _ = try await store.call { .append(RoomAppend(room: room, entries: (1...10).map { entry($0) }), $0) }
         libpq.execute(
             """
-            INSERT INTO rooms (name, log, first_offset, last_offset, byte_count, folded_offset, used_at)
-            SELECT convert_to('page ' || n, 'UTF8'), n, 1, 100, 10000, 100, 0 FROM generate_series(1, \(pageRooms)) n
+            INSERT INTO rooms (name, log, first_offset, last_offset, byte_count, folded_offset, used_at, roles_version)
+            SELECT convert_to('page ' || n, 'UTF8'), n, 1, 100, 10000, 100, 0, 0 FROM generate_series(1, \(pageRooms)) n
             """)
         libpq.execute(
             """

@@ -52,11 +52,15 @@ enum LoadProcess {
         defer { server.stop() }
         var begin: UInt64 = 0
         var end: UInt64 = 0
+        var resident = 0
         let outcome = try run(load + ["--port", "\(server.port)"]) { line in
             if line == "begin" { begin = server.processorNanoseconds }
-            if line == "end" { end = server.processorNanoseconds }
+            if line == "end" {
+                end = server.processorNanoseconds
+                resident = server.residentByteCount
+            }
         }
-        var sample: Sample = [:]
+        var sample: Sample = ["residentMiB": Double(resident) / 1048576]
         sample["perSecond"] = outcome.perSecond
         if let messages = outcome.messages, messages > 0 {
             sample["serverMicroseconds"] = Double(end - begin) / 1000 / messages

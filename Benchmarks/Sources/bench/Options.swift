@@ -68,8 +68,8 @@ struct Options {
                      [--thresholds FILE] [--instructions] [--verbose] [--compare BEFORE.json AFTER.json]
 
         Suites: frames, message, deflate, timers, engine, growth, client, outbox, relay, bytes; store, timeline,
-        observation; and with other servers: peers, durable, idle, handshakes; and of WebSockets: websocket. Without
-        any, all but the latter eight. With --tls, peers and idle have cases with TLS, too. Fails when a threshold is
-        not met.
+        observation; and with other servers: peers, durable, idle, chat, handshakes; and of WebSockets: websocket.
+        Without any, all but the latter nine. With --tls, peers, idle and chat have cases with TLS, too. Fails when a
+        threshold is not met.
         """
 }

@@ -21,12 +21,16 @@ struct Contender {
     static let jetstream = Contender(name: "JetStream memory", kind: .nats, load: "jetstream")
     static let pubsub = Contender(name: "Redis pub/sub", kind: .redis, load: "redis-pubsub")
     static let streams = Contender(name: "Redis streams", kind: .redis, load: "redis-streams")
+    static let ejabberd = Contender(name: "ejabberd", kind: .ejabberd, load: "xmpp")
+    static let prosody = Contender(name: "Prosody", kind: .prosody, load: "xmpp")
 
     static let stored = Contender(name: "martlet, stored", kind: .storedMartlet, load: "martlet")
     static let jetstreamFile = Contender(name: "JetStream file", kind: .nats, load: "jetstream", isOnDisk: true)
     static let jetstreamSynced = Contender(
         name: "JetStream file, synced", kind: .syncedNATS, load: "jetstream", isOnDisk: true)
     static let syncedStreams = Contender(name: "Redis streams, synced", kind: .storedRedis, load: "redis-streams")
+    static let storedEjabberd = Contender(name: "ejabberd, SQLite", kind: .storedEjabberd, load: "xmpp")
+    static let storedProsody = Contender(name: "Prosody, SQLite", kind: .storedProsody, load: "xmpp")
 
     /// The same with TLS; nil without a server with TLS.
     var secure: Contender? {
@@ -34,6 +38,8 @@ struct Contender {
         case .martlet: Contender(name: name, kind: .secureMartlet, load: load)
         case .mosquitto: Contender(name: name, kind: .secureMosquitto, load: load)
         case .nats: Contender(name: name, kind: .secureNATS, load: load)
+        case .ejabberd: Contender(name: name, kind: .secureEjabberd, load: load)
+        case .prosody: Contender(name: name, kind: .secureProsody, load: load)
         default: nil
         }
     }
@@ -144,7 +150,6 @@ enum Loads {
 
 /// Idle clients.
 enum IdleBenches {
-    private static let links = 10_000
     /// The interval of the pings, in seconds.
     private static let heartbeatSeconds = 30
 
@@ -160,14 +165,16 @@ enum IdleBenches {
                 ] : [])
     }
 
-    static func item(_ name: String, _ contenders: [Contender], _ options: Options) -> Case {
+    static func item(
+        _ name: String, _ contenders: [Contender], _ options: Options, links: Int = 10_000
+    ) -> Case {
         Case(
             name, per: "link",
-            contenders.map { contender in Subject(contender.name) { try trial(contender, options) } })
+            contenders.map { contender in Subject(contender.name) { try trial(contender, links, options) } })
     }
 
     /// The resident memory of each link, and the share of a core for heartbeats.
-    private static func trial(_ contender: Contender, _ options: Options) throws -> Sample {
+    private static func trial(_ contender: Contender, _ links: Int, _ options: Options) throws -> Sample {
         let server = try ServerProcess(contender.kind, options)
         defer { server.stop() }
         let before = server.residentByteCount

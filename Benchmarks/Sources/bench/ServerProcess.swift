@@ -3,13 +3,13 @@ import Foundation
 /// A server under load, on the first core. The load runs on the second.
 final class ServerProcess {
     enum Kind: String {
-        case martlet, bare, mosquitto, nats, redis
+        case martlet, bare, mosquitto, nats, redis, ejabberd, prosody
         /// A relay that spins for longer than the pauses of the loads.
         case spinning
         /// With TLS.
-        case secureMartlet, secureMosquitto, secureNATS
+        case secureMartlet, secureMosquitto, secureNATS, secureEjabberd, secureProsody
         /// With a store on the disk, which is synced before a message is accepted.
-        case storedMartlet, storedRedis, syncedNATS
+        case storedMartlet, storedRedis, syncedNATS, storedEjabberd, storedProsody
         /// A relay with TLS that accepts connections without a limit, and `openssl s_server`.
         case handshakeRelay, openSSL
 
@@ -30,21 +30,29 @@ final class ServerProcess {
             case .storedMartlet: 27232
             case .storedRedis: 26380
             case .syncedNATS: 24224
+            case .ejabberd: 25222
+            case .prosody: 25223
+            case .secureEjabberd: 25224
+            case .secureProsody: 25225
+            case .storedEjabberd: 25226
+            case .storedProsody: 25227
             }
         }
 
         var usesTLS: Bool {
             switch self {
-            case .secureMartlet, .secureMosquitto, .secureNATS, .handshakeRelay, .openSSL: true
-            case .martlet, .bare, .mosquitto, .nats, .redis, .spinning, .storedMartlet, .storedRedis,
-                .syncedNATS:
+            case .secureMartlet, .secureMosquitto, .secureNATS, .secureEjabberd, .secureProsody, .handshakeRelay,
+                .openSSL:
+                true
+            case .martlet, .bare, .mosquitto, .nats, .redis, .ejabberd, .prosody, .spinning, .storedMartlet,
+                .storedRedis, .syncedNATS, .storedEjabberd, .storedProsody:
                 false
             }
         }
     }
 
     let kind: Kind
-    private let process = Process()
+    private var process = Process()
     private let folder: URL
     /// The directory of a relay's store; nil for one in the folder.
     private let store: String?
@@ -56,10 +64,17 @@ final class ServerProcess {
     init(_ kind: Kind, _ options: Options, store: String? = nil) throws {
         self.kind = kind
         self.store = store
-        folder = FileManager.default.temporaryDirectory.appending(path: "martlet-bench-\(UUID().uuidString)")
+        // The database of ejabberd is synced after each message, in a file system in memory at no cost.
+        let isInMemory = kind == .ejabberd || kind == .secureEjabberd
+        let parent = isInMemory ? URL(filePath: "/dev/shm") : FileManager.default.temporaryDirectory
+        folder = parent.appending(path: "martlet-bench-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         if kind.usesTLS { try makeCertificates(options) }
         if kind == .syncedNATS { try makeWritesSynchronous() }
+        try start(options)
+    }
+
+    private func start(_ options: Options) throws {
         let command = try command(options)
         process.executableURL = URL(filePath: "/bin/sh")
         process.arguments = ["-c", "ulimit -n $(ulimit -Hn); exec \"$@\"", "sh", "taskset", "-c", "0"] + command
@@ -78,6 +93,14 @@ final class ServerProcess {
         unsafe sigemptyset(&signals)
         unsafe sigaddset(&signals, SIGTERM)
         unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+    }
+
+    /// Kills the server, starts it in the same folder and waits until it accepts connections.
+    func restart(_ options: Options) throws {
+        kill(pid, SIGKILL)
+        process.waitUntilExit()
+        process = Process()
+        try start(options)
     }
 
     /// Ends the server.
@@ -149,6 +172,19 @@ final class ServerProcess {
                 "nats-server", "--addr", "127.0.0.1", "--port", "\(port)", "--jetstream", "--store_dir", folder.path,
             ]
                 + (kind.usesTLS ? ["--tls", "--tlscert", certificate.file, "--tlskey", certificate.key] : [])
+        case .ejabberd, .secureEjabberd, .storedEjabberd:
+            let file = try XMPPServers.writeEjabberd(
+                in: folder, port: port, usesTLS: kind.usesTLS, isStored: kind == .storedEjabberd)
+            // The package's program for this, `ejabberdctl`, changes the user and remains the parent of the server.
+            return [
+                "env", "EJABBERD_CONFIG_PATH=\(file)", "EJABBERD_LOG_PATH=\(path("log"))", "ERL_CRASH_DUMP_BYTES=0",
+                "ERL_LIBS=/usr/lib/x86_64-linux-gnu:/usr/lib/aarch64-linux-gnu", "erl", "-noinput", "+K", "true", "+P",
+                "250000", "+Q", "65536", "-mnesia", "dir", "\"\(path("mnesia"))\"", "-s", "ejabberd",
+            ]
+        case .prosody, .secureProsody, .storedProsody:
+            let file = try XMPPServers.writeProsody(
+                in: folder, port: port, usesTLS: kind.usesTLS, isStored: kind == .storedProsody)
+            return ["prosody", "--config", file, "-F"]
         case .redis, .storedRedis:
             return [
                 "redis-server", "--bind", "127.0.0.1", "--port", "\(port)", "--save", "", "--appendonly",
@@ -159,11 +195,11 @@ final class ServerProcess {
     }
 
     private func waitUntilListening() throws {
-        let deadline = Date().addingTimeInterval(10)
+        let deadline = Date().addingTimeInterval(60)
         while Date() < deadline {
             if !process.isRunning { throw Options.Failure(description: "\(kind.rawValue) does not start") }
             if Socket.accepts(port) { return }
-            Thread.sleep(forTimeInterval: 0.02)
+            Thread.sleep(forTimeInterval: 0.005)
         }
         stop()
         throw Options.Failure(description: "\(kind.rawValue) does not listen")

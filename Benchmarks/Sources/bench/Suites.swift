@@ -26,6 +26,7 @@ enum Suites {
         case "relay": RelayBenches.cases(options)
         case "bytes": BytesBenches.cases(options)
         case "peers": PeerBenches.cases(options)
+        case "chat": ChatBenches.cases(options)
         case "durable": DurableBenches.cases(options)
         case "idle": IdleBenches.cases(options)
         case "store": StoreBenches.cases(options)
