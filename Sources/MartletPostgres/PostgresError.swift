@@ -17,6 +17,11 @@ public enum PostgresError: Error, Equatable, Sendable {
     case inUse
     /// The tables have been removed since the store was opened.
     case missingTables
+    /// The names of databases over which rooms are to be spread are not valid.
+    case invalidSpread(String)
+    /// The database was used as one of other databases, or under another name; or it has rooms that are not spread.
+    /// Without names, nil, it is not one of several.
+    case wrongSpread(found: String?, given: String?)
     /// A later version of Martlet has changed the tables.
     case laterSchema(version: Int)
     /// Too many calls wait for the database, or calls with too many bytes.
@@ -44,6 +49,12 @@ extension PostgresError: CustomStringConvertible {
             "the search path '\(name)' is not the name of one schema; give options=-csearch_path%3DNAME in the URI"
         case .inUse: "another relay uses the database; several relays need the option --shared, each of them"
         case .missingTables: "the tables were removed; restore them, or restart the relay to create empty ones"
+        case .invalidSpread(let text): "rooms cannot be spread over the databases: \(text)"
+        case .wrongSpread(let found?, let given?):
+            "the database was used as \(found), and not as \(given); give the names with which it was used first"
+        case .wrongSpread(let found?, nil):
+            "the database was used as \(found); give all of these with their names, NAME=URI"
+        case .wrongSpread: "the database has rooms that are not spread; spread them by 'martlet store copy'"
         case .laterSchema(let version):
             "the tables have version \(version), and this program knows \(PostgresSchema.version); upgrade Martlet"
         case .overloaded: "too many calls wait for the database"

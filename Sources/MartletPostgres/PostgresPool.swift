@@ -66,11 +66,7 @@ actor PostgresPool {
 
     /// Connects, and brings the tables to the newest version.
     func open(_ uri: String) async throws(PostgresError) {
-        let isShared = configuration.isShared
-        let first = connection(to: uri, isWriter: true) { [weak self] connection throws(PostgresError) in
-            try await PostgresSchema.prepare(connection, creates: self?.isOpen.withLock { !$0 } ?? false)
-            try await PostgresSchema.lock(connection, isShared: isShared)
-        }
+        let first = connection(to: uri, isWriter: true)
         connections.append(first)
         let failure = await withCheckedContinuation { continuation in
             opening = continuation
@@ -96,14 +92,16 @@ actor PostgresPool {
         opening = nil
     }
 
-    private func connection(
-        to uri: String, isWriter: Bool = false,
-        _ prepareSession: @escaping PostgresPreparation = { connection throws(PostgresError) in
-            try await PostgresSchema.prepare(connection, creates: false)
-        }
-    ) -> PostgresConnection {
-        PostgresConnection(
-            to: uri, on: loop, configuration.deadlines, prepareSession: prepareSession,
+    private func connection(to uri: String, isWriter: Bool = false) -> PostgresConnection {
+        let (isShared, place) = (configuration.isShared, configuration.place)
+        return PostgresConnection(
+            to: uri, on: loop, configuration.deadlines,
+            prepareSession: { [weak self] connection throws(PostgresError) in
+                let isFirst = isWriter && self?.isOpen.withLock { !$0 } ?? false
+                try await PostgresSchema.prepare(connection, creates: isFirst)
+                if isWriter { try await PostgresSchema.lock(connection, isShared: isShared) }
+                try await PostgresSchema.check(place, claims: isFirst, connection)
+            },
             onReady: { [weak self] in self?.assumeIsolated { $0.connected(isWriter: isWriter) } },
             onFailure: { [weak self] error in self?.assumeIsolated { $0.failed(error, isWriter: isWriter) } })
     }

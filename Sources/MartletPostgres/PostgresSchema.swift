@@ -33,6 +33,20 @@ enum PostgresSchema {
             (to_regclass('additions') IS NOT NULL)::int::bigint
         """)
     private static let selectVersion = PostgresStatement("select_version", "SELECT max(number)::bigint FROM version")
+    /// The number of the addition with the table `spread`.
+    static let spreadAddition = 2
+    private static let hasRecords =
+        "EXISTS (SELECT FROM rooms) OR EXISTS (SELECT FROM roles) OR EXISTS (SELECT FROM memberships)"
+    private static let claimPlace = PostgresStatement(
+        "claim_place",
+        """
+        INSERT INTO spread SELECT 1, $1::text, $2::text WHERE NOT (\(hasRecords)) ON CONFLICT (id) DO NOTHING
+        """)
+    private static let selectPlace = PostgresStatement(
+        "select_place",
+        """
+        SELECT own, names, (\(hasRecords))::int::bigint FROM (VALUES (1)) AS one(id) LEFT JOIN spread USING (id)
+        """)
     private static let selectAdditions = PostgresStatement(
         "select_additions", "SELECT max(number)::bigint FROM additions")
 
@@ -55,6 +69,27 @@ enum PostgresSchema {
         let statement = PostgresStatement(
             "lock_store", "SELECT \(function)(\(lockKey), hashtext(current_schema()))::int::bigint")
         guard try await connection.perform([PostgresQuery(statement)])[0].int64(0, 0) == 1 else { throw .inUse }
+    }
+
+    /// Checks that the database is used under the same name, beside the same others, as before (R-228).
+    ///
+    /// - Parameter claims: Whether a database without rooms keeps the names if it has none.
+    /// - Throws: `PostgresError.wrongSpread`.
+    nonisolated(nonsending) static func check(
+        _ place: SpreadPlace?, claims: Bool, _ connection: PostgresConnection
+    ) async throws(PostgresError) {
+        var queries = [PostgresQuery(selectPlace)]
+        if claims, let place {
+            var claim = PostgresQuery(claimPlace)
+            claim.add(place.own)
+            claim.add(place.names)
+            queries.insert(claim, at: 0)
+        }
+        let results = try await connection.perform(queries)
+        guard let result = results.last, let own = result.text(0, 0), let names = result.text(0, 1) else { return }
+        let found = result.isNull(0, 0) ? nil : SpreadPlace(own: own, names: names)
+        let isFit = found == place || found == nil && result.int64(0, 2) == 0
+        guard isFit else { throw .wrongSpread(found: found?.description, given: place?.description) }
     }
 
     /// Begins to receive the reports and the datagrams of other relays, and returns the channel of the latter. The
@@ -212,7 +247,9 @@ enum PostgresSchema {
                 id bigint PRIMARY KEY CHECK (id = 1), source text NOT NULL, is_complete bigint NOT NULL
             )
             """,
-        ]
+        ],
+        // The name of the database among those over which rooms are spread, and all their names.
+        ["CREATE TABLE spread (id bigint PRIMARY KEY CHECK (id = 1), own text NOT NULL, names text NOT NULL)"],
     ]
 
     /// Keeps roles under a lock of the rooms of their creator. The answers are those of `RolesAnswer`. The row of the

@@ -37,6 +37,8 @@ public final class PostgresStore: RoomStore {
         public var isShared = false
         /// The maximum duration for which calls wait for a database that is away. Then they fail.
         public var maxWait = Duration.seconds(600)
+        /// The place of the database among several; nil for one that is not.
+        var place: SpreadPlace?
         /// The deadlines of connections.
         var deadlines = PostgresMachine.Deadlines()
         /// The time in milliseconds since 1970.
@@ -139,12 +141,21 @@ public final class PostgresStore: RoomStore {
     ///
     /// - Throws: `PostgresError`, or an error of the system without threads.
     public static func check(_ uri: String) async throws {
+        try await check(uri, as: nil, ignoresNames: true)
+    }
+
+    /// - Parameters:
+    ///   - place: The place of the database among several; nil for one that is not.
+    ///   - ignoresNames: Whether the database may have any place.
+    package static func check(_ uri: String, as place: SpreadPlace?, ignoresNames: Bool = false) async throws {
         try checkURI(uri)
         let loop = try EventLoop(name: "martlet-postgres")
         var failure: PostgresError?
         do throws(PostgresError) {
             let connection = try await PostgresConnection.open(uri, on: loop) { connection throws(PostgresError) in
-                _ = try await PostgresSchema.check(connection)
+                let found = try await PostgresSchema.check(connection)
+                guard !ignoresNames, found.additionCount ?? 0 >= PostgresSchema.spreadAddition else { return }
+                try await PostgresSchema.check(place, claims: false, connection)
             }
             await connection.close()
         } catch { failure = error }

@@ -16,11 +16,13 @@ package class PostgresTransferSource: TransferSource {
 
     /// Connects to a database.
     ///
+    /// - Parameter place: Its place among several; nil for one that has all rooms.
     /// - Throws: `PostgresError`, or an error of the system without threads.
-    package convenience init(_ uri: String) async throws {
+    package convenience init(_ uri: String, as place: SpreadPlace? = nil) async throws {
         let loop = try EventLoop(name: "martlet-postgres")
         try await self.init(uri, loop) { connection throws(PostgresError) in
             try await PostgresSchema.prepare(connection, creates: false)
+            try await PostgresSchema.check(place, claims: false, connection)
         }
     }
 
@@ -171,11 +173,12 @@ package final class PostgresTransferDestination: PostgresTransferSource, Transfe
     /// Connects to a database, and creates the tables if it has none.
     ///
     /// - Throws: `PostgresError`, for example `inUse` while a relay uses the database.
-    package convenience init(_ uri: String) async throws {
+    package convenience init(_ uri: String, as place: SpreadPlace? = nil) async throws {
         let loop = try EventLoop(name: "martlet-postgres")
         try await self.init(uri, loop) { connection throws(PostgresError) in
             try await PostgresSchema.prepare(connection, creates: true)
             try await PostgresSchema.lock(connection, isShared: false)
+            try await PostgresSchema.check(place, claims: true, connection)
         }
     }
 

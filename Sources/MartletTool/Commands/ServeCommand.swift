@@ -23,7 +23,8 @@ enum ServeCommand {
     private static let store = Option.text(
         "store", "DIR",
         help: "keep rooms in the directory DIR, which is created, or in a database of PostgreSQL, if DIR "
-            + "is its URI postgres://USER@HOST/NAME [in memory]")
+            + "is its URI postgres://USER@HOST/NAME, or in several, each with a name, NAME=postgres://... [in memory]"
+    ).repeating
     private static let shared = Option.flag(
         "shared", help: "with a database: other relays use its rooms, too, each with this option")
     private static let name = Option<String>(
@@ -150,6 +151,11 @@ enum ServeCommand {
             (databaseAbandoned).
             """,
             """
+            With --store NAME=URI several times, each room is in one of the databases, by a hash of the names. The \
+            names and their number are fixed from the first start on, and a database that was used with others is \
+            refused; `martlet store copy --to` spreads existing rooms. Guides/postgres.md describes it.
+            """,
+            """
             --web answers GET and HEAD on the addresses of --listen with the files of DIR, for example with a chat \
             page and its client, at all paths but that of --web-path; index.html stands for its folder. The files are \
             read at the start and after the signal HUP, at most \(WebFolder.maxByteCount >> 20) MiB in \
@@ -213,11 +219,13 @@ enum ServeCommand {
         where arguments.values[option.name] != nil && arguments.values[companion.name] == nil {
             throw UsageError(message: "'--\(option.name)' requires '--\(companion.name)'")
         }
-        if arguments.has(shared), database(arguments) == nil {
+        let place = try place(arguments)
+        let hasDatabase = place != nil && place?.directory == nil
+        if arguments.has(shared), !hasDatabase {
             throw UsageError(message: "'--shared' requires a database as '--store'")
         }
         try AttachmentArguments.checkUsage(
-            arguments, hasDatabase: database(arguments) != nil, isShared: arguments.has(shared), name: arguments[name])
+            arguments, hasDatabase: hasDatabase, isShared: arguments.has(shared), name: arguments[name])
         try BusArguments.checkUsage(arguments, isShared: arguments.has(shared))
     }
 
@@ -233,7 +241,7 @@ enum ServeCommand {
             try TelemetryArguments.check(arguments)
             _ = try AlertArguments.rules(arguments)
             _ = try AlertArguments.actions(arguments)
-            if let uri = database(arguments) { try await PostgresStore.check(uri) }
+            try await place(arguments)?.check()
             try await BusArguments.check(arguments)
             try await AttachmentArguments.check(arguments)
             if let options = try TLSArguments.server(arguments), let fault = try TLSServer(options).certificateFault {
@@ -289,7 +297,7 @@ enum ServeCommand {
             throw CommandError(.cannotCreate, "\(error)")
         }
         try await checkRoles(of: store, arguments)
-        let directory = database(arguments) == nil ? arguments[Self.store] : nil
+        let directory = try place(arguments)?.directory
         let disk = AttachmentArguments.disk(arguments, directory: directory)
         let attachments = try await AttachmentArguments.store(
             arguments, directory: directory, disk, sharedBy: arguments.has(shared) ? arguments[name] ?? "" : nil)
@@ -353,7 +361,7 @@ enum ServeCommand {
         // Neither the drain nor the shutdown can be cancelled, and both wait for calls of the store.
         await Interruptions.run(after: Interruptions.stream(of: [SIGINT, SIGTERM])) {
             SystemdService.notify(.stopping)
-            let database = store as? PostgresStore
+            let database = store as? any DatabaseStore
             // Messages that wait for a database that is away were not acknowledged: their clients still have them.
             _ = await relay.drain(within: reload.arguments[drain] ?? .zero) { await database?.endWaiting() }
             let statistics = await relay.statistics
@@ -472,9 +480,10 @@ enum ServeCommand {
         return InMemoryStore(bounds: bounds)
     }
 
-    /// The URI of `--store`; nil for a directory, or without this option.
-    private static func database(_ arguments: ParsedArguments) -> String? {
-        arguments[store].flatMap { PostgresStore.isURI($0) ? $0 : nil }
+    /// The place of `--store`; nil without this option.
+    private static func place(_ arguments: ParsedArguments) throws(UsageError) -> StorePlace? {
+        let given = arguments.all(store)
+        return given.isEmpty ? nil : try StorePlace(given, of: "--store")
     }
 
     /// The store of `--store`; nil without this option.
@@ -482,17 +491,21 @@ enum ServeCommand {
         _ arguments: ParsedArguments, _ note: @escaping @Sendable (RelayLog.Event) -> Void
     ) async throws -> (any RoomStore)? {
         let maxAge = arguments[historyAge].map { $0 * 24 * 3600 * 1000 }
-        if let uri = database(arguments) {
-            var configuration = PostgresStore.Configuration()
-            configuration.retention.maxMessagesPerRoom =
-                arguments[history] ?? configuration.retention.maxMessagesPerRoom
-            configuration.retention.maxByteCountPerRoom =
-                arguments[historyBytes] ?? configuration.retention.maxByteCountPerRoom
-            configuration.retention.maxAge = maxAge
-            configuration.isShared = arguments.has(shared)
-            return try await .postgres(uri, configuration: configuration) { note(.database($0)) }
+        var configuration = PostgresStore.Configuration()
+        configuration.retention.maxMessagesPerRoom = arguments[history] ?? configuration.retention.maxMessagesPerRoom
+        configuration.retention.maxByteCountPerRoom =
+            arguments[historyBytes] ?? configuration.retention.maxByteCountPerRoom
+        configuration.retention.maxAge = maxAge
+        configuration.isShared = arguments.has(shared)
+        let directory: String
+        switch try place(arguments) {
+        case nil: return nil
+        case .directory(let path): directory = path
+        case .database(let uri):
+            return try await .postgres(uri, configuration: configuration) { note(.database($0, nil)) }
+        case .databases(let databases):
+            return try await PostgresSpread(databases, configuration: configuration) { note(.database($1, $0)) }
         }
-        guard let directory = arguments[store] else { return nil }
         var retention = StoreRetention()
         retention.maxMessagesPerRoom = arguments[history] ?? retention.maxMessagesPerRoom
         retention.maxByteCountPerRoom = arguments[historyBytes] ?? retention.maxByteCountPerRoom
@@ -502,7 +515,7 @@ enum ServeCommand {
 
     private static func close(_ store: (any RoomStore)?) async {
         await (store as? SQLiteStore)?.close()
-        await (store as? PostgresStore)?.close()
+        await (store as? any DatabaseStore)?.close()
     }
 
     /// Refuses to serve a store with roles without these roles, unless the arguments permit it (R-149).
@@ -514,7 +527,7 @@ enum ServeCommand {
                 if let file = store as? SQLiteStore {
                     try await file.hasRoles()
                 } else {
-                    try await (store as? PostgresStore)?.hasRoles()
+                    try await (store as? any DatabaseStore)?.hasRoles()
                 }
         } catch { throw CommandError(.cannotCreate, "\(error)") }
         guard hasRoles == true else { return }

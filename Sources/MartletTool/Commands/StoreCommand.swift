@@ -20,11 +20,18 @@ enum StoreCommand {
     private static let verify = Option.flag("verify", help: "with copy: read both stores at the end, and compare them")
     private static let json = Option.flag("json", help: "with copy: write the result as a JSON object")
 
+    private static let from = Option.text(
+        "from", "NAME=URI", help: "with copy: a database of those over which the rooms of the source are spread"
+    ).repeating
+    private static let to = Option.text(
+        "to", "NAME=URI", help: "with copy: a database of those over which the rooms of the copy are spread"
+    ).repeating
+
     static let spec = CommandSpec(
         name: "store",
         summary: "Check, back up, restore, copy, export, import or compact what a relay keeps, or reset lost roles.",
-        operand: "ACTION DIR [TARGET]",
-        options: [verify.spec, json.spec],
+        operand: "ACTION [DIR] [TARGET]",
+        options: [verify.spec, json.spec, from.spec, to.spec],
         notes: [
             """
             check reads everything, attachments included, and prints each fault. backup writes a copy of rooms and \
@@ -46,6 +53,11 @@ enum StoreCommand {
             changed are skipped. So a copy that was interrupted is continued by the same command, and so is one that \
             was made while a relay used DIR: end the relay, repeat the command, and start a relay with TARGET. Roles, \
             memberships, marks, bounds of rooms and the counters of devices are copied, attachments are not.
+            """,
+            """
+            The rooms of the copy are spread over several databases if --to is given for each of them, in the place of \
+            TARGET, and --from is the same for DIR: as --store of 'martlet serve'. So rooms are spread anew when \
+            databases are added: copy to new ones, or to new schemas, with all names.
             """,
             """
             check, export and backup may be used while a relay runs, and read the state of one instant; copy reads \
@@ -89,7 +101,7 @@ enum StoreCommand {
                 message: "the first operand is check, backup, restore, copy, export, import, compact, reset-roles or "
                     + "trust-clock")
         }
-        for option in [verify.spec, json.spec] where arguments.values[option.name] != nil {
+        for option in [verify.spec, json.spec, from.spec, to.spec] where arguments.values[option.name] != nil {
             throw UsageError(message: "'--\(option.name)' requires the action copy")
         }
         let hasBackup = action == .backup || action == .restore
@@ -122,8 +134,12 @@ enum StoreCommand {
     // MARK: Copies
 
     static func copy(_ arguments: ParsedArguments) async throws -> ExitCode {
-        guard arguments.operands.count == 3 else { throw UsageError(message: "'copy' takes DIR and TARGET") }
-        let (from, to) = (arguments.operands[1], arguments.operands[2])
+        var operands = arguments.operands.dropFirst()
+        let from = try place(arguments.all(from), "--from", &operands)
+        let to = try place(arguments.all(to), "--to", &operands)
+        guard let from, let to, operands.isEmpty else {
+            throw UsageError(message: "'copy' takes DIR or --from, and TARGET or --to")
+        }
         let source = try await source(from)
         let destination: any TransferDestination
         do {
@@ -146,16 +162,30 @@ enum StoreCommand {
         return differences?.isEmpty ?? true ? .success : .failure
     }
 
-    private static func source(_ place: String) async throws(CommandError) -> any TransferSource {
+    /// The place of an option, or of the next operand without it; nil without either.
+    private static func place(
+        _ named: [String], _ option: String, _ operands: inout ArraySlice<String>
+    ) throws(UsageError) -> StorePlace? {
+        let texts = named.isEmpty ? operands.popFirst().map { [$0] } ?? [] : named
+        return texts.isEmpty ? nil : try StorePlace(texts, of: option)
+    }
+
+    private static func source(_ place: StorePlace) async throws(CommandError) -> any TransferSource {
         do {
-            if PostgresStore.isURI(place) { return try await PostgresTransferSource(place) }
-            return try SQLiteTransferSource(at: place)
+            return switch place {
+            case .directory(let path): try SQLiteTransferSource(at: path)
+            case .database(let uri): try await PostgresTransferSource(uri)
+            case .databases(let databases): try await SpreadTransferSource(databases)
+            }
         } catch { throw CommandError(.noInput, "\(error)") }
     }
 
-    private static func destination(_ place: String) async throws -> any TransferDestination {
-        if PostgresStore.isURI(place) { return try await PostgresTransferDestination(place) }
-        return try SQLiteTransferDestination(at: place)
+    private static func destination(_ place: StorePlace) async throws -> any TransferDestination {
+        switch place {
+        case .directory(let path): try SQLiteTransferDestination(at: path)
+        case .database(let uri): try await PostgresTransferDestination(uri)
+        case .databases(let databases): try await SpreadTransferDestination(databases)
+        }
     }
 
     private static func text(of report: StoreTransfer.Report, _ differences: [String]?) -> String {

@@ -92,7 +92,7 @@ enum BusArguments {
     static func make(
         _ arguments: ParsedArguments, _ store: (any RoomStore)?, onEvent: @escaping @Sendable (NATSEvent) -> Void
     ) async throws -> (any RelayBus)? {
-        guard let store = store as? PostgresStore, store.features.contains(.shared) else { return nil }
+        guard let store = store as? any DatabaseStore, store.features.contains(.shared) else { return nil }
         switch try choice(arguments) {
         case .none: return nil
         case .database: return store.bus

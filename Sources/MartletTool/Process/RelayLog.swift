@@ -32,8 +32,8 @@ enum RelayLog {
         indirect case repeated(Event, Int)
         /// An event of the store of `--store`.
         case store(StoreEvent)
-        /// An event of the database of `--store`.
-        case database(PostgresEvent)
+        /// An event of a database of `--store`, with its name if it is one of several.
+        case database(PostgresEvent, String?)
         /// An event of the bus of `--bus`.
         case bus(NATSEvent)
         /// The files of accounts, rules and certificates were read again; the text is the error if this failed, and
@@ -137,7 +137,8 @@ enum RelayLog {
         case .audited(let record): AuditLog.members(of: record)
         case .repeated(let event, let count): members(of: event) + [.init("count", .count(count))]
         case .store(let event): members(of: event)
-        case .database(let event): members(of: event)
+        case .database(let event, let name):
+            members(of: event) + (name.map { [.init("database", .string($0))] } ?? [])
         case .bus(let event): members(of: event)
         case .reloaded(let error):
             named(error == nil ? "reloaded" : "reloadFailed", error.map { [.init("error", .string($0))] } ?? [])
@@ -303,7 +304,7 @@ extension RelayLog.Event {
         case .repeated(let event, _): event.level
         case .audited(let record): record.isRefusal ? .warning : record.event == .resumed ? .debug : .info
         case .alert(let change): change.isRaised ? .warning : .info
-        case .store(.clockJumped), .database(.clockJumped), .database(.recovered), .bus(.lost), .bus(.recovered),
+        case .store(.clockJumped), .database(.clockJumped, _), .database(.recovered, _), .bus(.lost), .bus(.recovered),
             .restartRequired:
             .warning
         case .telemetry(.recovered), .telemetry(.spoolRecovered): .info

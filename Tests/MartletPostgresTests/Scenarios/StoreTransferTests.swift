@@ -13,21 +13,32 @@ import Testing
 /// Copies between stores on disk and in PostgreSQL.
 @Suite(.enabled(if: PostgresServer.isInstalled), .timeLimit(.minutes(5)))
 struct StoreTransferTests {
-    enum Direction: CaseIterable { case toPostgres, toSQLite, betweenDatabases }
+    enum Direction: CaseIterable { case toPostgres, toSQLite, betweenDatabases, toSpread, widerSpread, fromSpread }
 
     /// A store by its place.
     enum Place {
         case directory(String)
         case database(String)
+        case databases([String: String])
 
         static func directory() -> Place { .directory(NSTemporaryDirectory() + "martlet-\(UUID().uuidString)") }
 
         static func database() async throws -> Place { .database(try await PostgresServer.common().database()) }
 
+        static func databases(_ names: String...) async throws -> Place {
+            var databases: [String: String] = [:]
+            for name in names { databases[name] = try await PostgresServer.common().database() }
+            return .databases(databases)
+        }
+
         func open() async throws -> any RoomStore {
             switch self {
-            case .directory(let path): try await SQLiteStore(at: path)
-            case .database(let uri): try await PostgresStore.patient(uri, isShared: false)
+            case .directory(let path): return try await SQLiteStore(at: path)
+            case .database(let uri): return try await PostgresStore.patient(uri, isShared: false)
+            case .databases(let databases):
+                do { return try await PostgresSpread.patient(databases, isShared: false) } catch {
+                    throw (error as? PostgresSpread.Failure)?.cause ?? error
+                }
             }
         }
 
@@ -35,6 +46,7 @@ struct StoreTransferTests {
             switch self {
             case .directory(let path): try SQLiteTransferSource(at: path)
             case .database(let uri): try await PostgresTransferSource(uri)
+            case .databases(let databases): try await SpreadTransferSource(databases.map { ($0.key, $0.value) })
             }
         }
 
@@ -42,13 +54,14 @@ struct StoreTransferTests {
             switch self {
             case .directory(let path): try SQLiteTransferDestination(at: path)
             case .database(let uri): try await PostgresTransferDestination(uri)
+            case .databases(let databases): try await SpreadTransferDestination(databases.map { ($0.key, $0.value) })
             }
         }
     }
 
     private func close(_ store: any RoomStore) async {
         await (store as? SQLiteStore)?.close()
-        await (store as? PostgresStore)?.close()
+        await (store as? any DatabaseStore)?.close()
     }
 
     private func places(_ direction: Direction) async throws -> (from: Place, to: Place) {
@@ -56,6 +69,9 @@ struct StoreTransferTests {
         case .toPostgres: (.directory(), try await .database())
         case .toSQLite: (try await .database(), .directory())
         case .betweenDatabases: (try await .database(), try await .database())
+        case .toSpread: (try await .database(), try await .databases("b", "c"))
+        case .widerSpread: (try await .databases("b", "c"), try await .databases("a", "b", "c"))
+        case .fromSpread: (try await .databases("b", "c"), .directory())
         }
     }
 

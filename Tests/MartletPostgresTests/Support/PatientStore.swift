@@ -1,5 +1,19 @@
 @testable import MartletPostgres
 
+extension PostgresStore.Configuration {
+    /// Deadlines that do not pass on a busy machine.
+    static func patient(
+        retention: PostgresRetention = PostgresRetention(), at now: UInt64 = 1000, isShared: Bool = true
+    ) -> Self {
+        var configuration = Self()
+        configuration.retention = retention
+        configuration.wallClock = { now }
+        configuration.isShared = isShared
+        (configuration.deadlines.connect, configuration.deadlines.statement) = (.seconds(3600), .seconds(3600))
+        return configuration
+    }
+}
+
 extension PostgresStore {
     /// A store whose deadlines do not pass on a busy machine.
     static func patient(
@@ -7,11 +21,19 @@ extension PostgresStore {
         isShared: Bool = true,
         onEvent: @escaping @Sendable (PostgresEvent) -> Void = { _ in }
     ) async throws -> PostgresStore {
-        var configuration = Configuration()
-        configuration.retention = retention
-        configuration.wallClock = { now }
-        configuration.isShared = isShared
-        (configuration.deadlines.connect, configuration.deadlines.statement) = (.seconds(3600), .seconds(3600))
-        return try await PostgresStore(uri, configuration: configuration, onEvent: onEvent)
+        try await PostgresStore(
+            uri, configuration: .patient(retention: retention, at: now, isShared: isShared), onEvent: onEvent)
+    }
+}
+
+extension PostgresSpread {
+    /// The same over several databases.
+    static func patient(
+        _ databases: [String: String], retention: PostgresRetention = PostgresRetention(), isShared: Bool = true,
+        onEvent: @escaping @Sendable (String, PostgresEvent) -> Void = { _, _ in }
+    ) async throws -> PostgresSpread {
+        try await PostgresSpread(
+            databases.map { ($0.key, $0.value) }, configuration: .patient(retention: retention, isShared: isShared),
+            onEvent: onEvent)
     }
 }

@@ -1,0 +1,244 @@
+import Martlet
+import MartletLink
+import MartletRelay
+import MartletStoreTestSupport
+import MartletTransport
+import MartletWire
+import Testing
+
+@testable import MartletPostgres
+
+/// Rooms that are spread over the databases b and c: attic is in b, lobby in c.
+@Suite(.enabled(if: PostgresServer.isInstalled), .timeLimit(.minutes(5)))
+struct PostgresSpreadTests {
+    private let server: PostgresServer
+    private let databases: [String: String]
+    private let alice = AccountName("alice")
+
+    init() async throws {
+        server = try await PostgresServer.common()
+        databases = ["b": try await server.database(), "c": try await server.database()]
+    }
+
+    private func names(in database: String) async throws -> String {
+        let names = "SELECT string_agg(convert_from(name, 'UTF8'), ' ' ORDER BY name) FROM martlet.rooms"
+        return try await server.sql(names, in: databases[database])
+    }
+
+    // R-226
+    @Test func `rooms and records → in the database of the room, and lists of both in their order`() async throws {
+        let store = try await PostgresSpread.patient(databases)
+        let rooms: [RoomName] = ["attic", "lobby", "room 0", "room 1", "room 2", "room 3"]
+        for (index, room) in rooms.enumerated() {
+            _ = try await store.load(room)
+            _ = try await store.append(entries(1...UInt64(index + 1)), to: room)
+            let joined = MembershipRecord(isJoined: true, changedAt: 1)
+            #expect(try await store.saveMemberships([alice: joined], of: room) == [])
+        }
+        let spread = try RoomSpread(["b", "c"])
+        for (place, name) in ["b", "c"].enumerated() {
+            let own = rooms.filter { spread.place(of: $0) == place }
+            #expect(try await names(in: name) == own.map(\.text).joined(separator: " ") && own.count > 1)
+        }
+        // R-227
+        let all = try await store.memberships(of: alice, .page(after: nil, maxCount: 10))
+        #expect(all.map(\.room) == rooms && all.map(\.entry.lastOffset) == [1, 2, 3, 4, 5, 6])
+        let page = try await store.memberships(of: alice, .page(after: "attic", maxCount: 3))
+        #expect(page.map(\.room) == Array(rooms[1...3]))
+        #expect(try await store.memberships(of: alice, .names).map(\.room) == rooms)
+        let some = Dictionary(uniqueKeysWithValues: rooms[..<4].map { ($0, AccountProgress(delivered: 1, read: 1)) })
+        #expect(try await store.memberships(of: alice, .rooms(some)).map(\.entry.read) == [1, 1, 1, 1])
+        #expect(try await store.memberships(of: alice, .rooms([:])).isEmpty)
+        try await store.call { .touch(rooms, $0) }
+        try await store.call { .touch([], $0) }
+        #expect(try await store.hasRoles() == false)
+        try await store.saveRoles([1], of: .lobby, creation: nil)
+        #expect(try await store.hasRoles())
+        await store.close()
+    }
+
+    // R-206, R-227
+    @Test func `another relay has appended in both databases → changes and reports name both rooms`() async throws {
+        let other = try await PostgresSpread.patient(databases)
+        var known: [RoomRevision] = []
+        for room in [RoomName.lobby, .attic] {
+            known.append(RoomRevision(room: room, log: try await other.load(room).log, lastOffset: 0))
+            _ = try await other.append(entries(1...2), to: room)
+        }
+        let store = try await PostgresSpread.patient(databases)
+        let (reports, continuation) = AsyncStream<[RoomRevision]>.makeStream()
+        store.observe { continuation.yield($0) }
+        var iterator = reports.makeAsyncIterator()
+        let first = try await store.changes(since: known)
+        let second = try #require(await iterator.next())
+        #expect(Set((first + second).map(\.room)) == [.lobby, .attic] && (first + second).map(\.lastOffset) == [2, 2])
+        #expect(try await store.changes(since: []).isEmpty)
+        for store in [store, other] { await store.close() }
+    }
+
+    // R-227
+    @Test func `datagrams of the bus → over the database with the first name`() async throws {
+        let stores = [try await PostgresSpread.patient(databases), try await .patient(databases)]
+        let listening = """
+            SELECT count(*) FROM pg_stat_activity
+            WHERE datname = current_database() AND query = 'SET synchronous_commit = off' AND state = 'idle'
+            """
+        while try await server.sql(listening, in: databases["b"]) != "2" { await Task.yield() }
+        let (datagrams, continuation) = AsyncStream<[UInt8]>.makeStream()
+        stores[1].bus.start { continuation.yield($0) }
+        var iterator = datagrams.makeAsyncIterator()
+        stores[0].bus.send([[1, 2]])
+        #expect(await iterator.next() == [1, 2])
+        for store in stores { await store.close() }
+    }
+
+    // MARK: Names
+
+    private func expectRefused(
+        _ databases: [String: String], _ database: String, found: String?, given: String?
+    ) async throws {
+        let expected = PostgresError.wrongSpread(found: found, given: given)
+        for open in [
+            { @Sendable in _ = try await PostgresSpread.patient(databases) },
+            { @Sendable in try await PostgresSpread.check(databases.map { ($0.key, $0.value) }) },
+        ] {
+            await #expect {
+                try await open()
+            } throws: {
+                guard let failure = $0 as? PostgresSpread.Failure else { return false }
+                return failure.database == database && failure.cause as? PostgresError == expected
+            }
+        }
+    }
+
+    // R-228
+    @Test func `databases with other names than at first → refused by the start and the check, and nothing is changed`()
+        async throws
+    {
+        let (b, c) = (try #require(databases["b"]), try #require(databases["c"]))
+        try await PostgresSpread.check(databases.map { ($0.key, $0.value) })
+        #expect(try await server.sql("SELECT count(*) FROM pg_namespace WHERE nspname = 'martlet'", in: b) == "0")
+        // Empty databases keep their names from the first start on.
+        await (try await PostgresSpread.patient(databases)).close()
+        try await PostgresSpread.check(databases.map { ($0.key, $0.value) })
+        let further = try await server.database()
+        try await expectRefused(["b": c, "c": b], "b", found: "c of b,c", given: "b of b,c")
+        try await expectRefused(["b": b, "c": b], "c", found: "b of b,c", given: "c of b,c")
+        try await expectRefused(["b": b], "b", found: "b of b,c", given: "b of b")
+        try await expectRefused(["b": b, "c": c, "d": further], "b", found: "b of b,c", given: "b of b,c,d")
+        let alone = PostgresError.wrongSpread(found: "c of b,c", given: nil)
+        await #expect(throws: alone) { try await PostgresStore.patient(c) }
+        await #expect(throws: alone) { try await PostgresStore.check(c, as: nil) }
+        try await PostgresStore.check(c)
+        await (try await PostgresSpread.patient(databases)).close()
+        #expect(try await server.sql("SELECT count(*) FROM pg_namespace WHERE nspname = 'martlet'", in: further) == "0")
+    }
+
+    // R-228
+    @Test func `a database with rooms that are not spread → refused, and it is still that store`() async throws {
+        let single = try #require(databases["b"])
+        let store = try await PostgresStore.patient(single)
+        _ = try await store.load(.attic)
+        try await expectRefused(databases, "b", found: nil, given: "b of b,c")
+        await store.close()
+        try await expectRefused(databases, "b", found: nil, given: "b of b,c")
+        await (try await PostgresStore.patient(single)).close()
+    }
+
+    // R-228
+    @Test func `a database that becomes a different one while the store is open → its calls wait, as if it were away`()
+        async throws
+    {
+        let store = try await PostgresSpread.patient(databases)
+        _ = try await store.load(.attic)
+        _ = try await store.load(.lobby)
+        let name = try await server.sql("SELECT current_database()", in: databases["b"])
+        func sessions() async throws -> Int {
+            let count = "SELECT sessions FROM pg_stat_database WHERE datname = '\(name)'"
+            return try #require(Int(try await server.sql(count)))
+        }
+        try await server.sql("UPDATE martlet.spread SET own = 'c'", in: databases["b"])
+        let before = try await sessions()
+        try await server.sql(
+            """
+            SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE application_name = 'martlet' AND datname = '\(name)'
+            """)
+        async let appended = store.append(entries(1...1), to: .attic)
+        // The store has five connections, which are refused again and again.
+        while try await sessions() < before + 12 { await Task.yield() }
+        #expect(try await store.append(entries(1...1), to: .lobby) == 1)
+        try await server.sql("UPDATE martlet.spread SET own = 'b'", in: databases["b"])
+        #expect(try await appended == 1)
+        await store.close()
+    }
+
+    // MARK: One database away
+
+    // R-229
+    @Test func `one of two databases is away → rooms of the other go on, and those of the first when it is back`()
+        async throws
+    {
+        let outage = try await PostgresServer(settings: ["fsync=off"])
+        let databases = ["b": try await outage.database(), "c": try #require(self.databases["c"])]
+        let (events, continuation) = AsyncStream<String>.makeStream()
+        let store = try await PostgresSpread.patient(databases) { name, event in
+            if case .lost = event { continuation.yield("lost \(name)") }
+            if case .recovered = event { continuation.yield("recovered \(name)") }
+        }
+        let relay = Relay(
+            configuration: try Relay.Configuration(port: 0), store: store, authenticator: .allowAll,
+            policy: .allowAll)
+        let address = try relay.start()[0]
+        try await withClient(try Client(to: "martlet://\(address)", as: .anonymous("alice"))) { client in
+            let (attic, lobby) = (try await client.open(room: "attic"), try await client.open(room: "lobby"))
+            _ = try await attic.send("1").accepted()
+            try await outage.stop()
+            var iterator = events.makeAsyncIterator()
+            #expect(await iterator.next() == "lost b")
+            let waiting = try await attic.send("2")
+            for number in 1...5 as ClosedRange<UInt64> {
+                #expect(try await lobby.send("\(number)").accepted() == number)
+            }
+            try await outage.start()
+            #expect(try await waiting.accepted() == 2)
+            #expect(await iterator.next() == "recovered b")
+        }
+        await relay.shutdown()
+        await store.close()
+    }
+
+    // R-227, R-229
+    @Test func `changes while one of two databases is away → the answer of the other, and a report when it is back`()
+        async throws
+    {
+        let outage = try await PostgresServer(settings: ["fsync=off"])
+        let databases = ["b": try await outage.database(), "c": try #require(self.databases["c"])]
+        let store = try await PostgresSpread.patient(databases)
+        let known = [
+            RoomRevision(room: .attic, log: try await store.load(.attic).log, lastOffset: 0),
+            RoomRevision(room: .lobby, log: try await store.load(.lobby).log, lastOffset: 0),
+        ]
+        for room in [RoomName.attic, .lobby] { _ = try await store.append(entries(1...3), to: room) }
+        let (reports, continuation) = AsyncStream<[RoomRevision]>.makeStream()
+        store.observe { continuation.yield($0) }
+        try await outage.stop()
+        #expect(try await store.changes(since: known).map(\.room) == [.lobby])
+        // The calls that wait for a database are bounded.
+        let answers = Guarded(0)
+        for _ in 1..<PostgresSpread.maxCheckCount {
+            store.perform([.changes(since: [known[0]], RoomStoreReply { _ in answers.withLock { $0 += 1 } })])
+        }
+        #expect(try await store.changes(since: [known[0]]).isEmpty)
+        #expect(try await store.changes(since: known).map(\.room) == [.lobby])
+        #expect(answers.withLock { $0 } == 0)
+        async let listed = store.memberships(of: alice, .names)
+        try await outage.start()
+        var iterator = reports.makeAsyncIterator()
+        #expect(await iterator.next()?.map(\.room) == [.attic])
+        #expect(try await listed.isEmpty)
+        while answers.withLock({ $0 }) < PostgresSpread.maxCheckCount - 1 { await Task.yield() }
+        #expect(try await store.changes(since: [known[0]]).map(\.lastOffset) == [3])
+        await store.close()
+    }
+}
