@@ -139,7 +139,7 @@ struct RelayRoom: ~Copyable, Sendable {
     var isWatched = false
     /// Allocated while accounts watch the room.
     private(set) var allocatedChanges = OnDemand<RoomChanges>()
-    /// Allocated when the room is loaded, if the relay reports undelivered messages.
+    /// Allocated while stored messages of this relay wait for a scan, if the relay reports undelivered messages.
     private var allocatedScan = OnDemand<UndeliveredScan>()
     /// Allocated when the room is loaded, if the relay keeps roles.
     private(set) var allocatedModeration = OnDemand<RoomModeration>()
@@ -202,6 +202,13 @@ struct RelayRoom: ~Copyable, Sendable {
         @inline(__always) unsafeAddress { unsafe allocatedScan.address() }
         @inline(__always) unsafeMutableAddress { unsafe allocatedScan.mutableAddress() }
     }
+
+    /// Whether messages wait for a scan, until which the room stays in memory.
+    @inline(__always)
+    var isScanScheduled: Bool { allocatedScan.isAllocated }
+
+    /// Releases the memory of the scan, for which no messages wait.
+    mutating func releaseScan() { allocatedScan.release() }
 
     /// Releases the memory of membership records, of which there is none.
     mutating func releaseMemberships() { allocatedMemberships.release() }
@@ -474,6 +481,7 @@ struct RelayRoom: ~Copyable, Sendable {
         if usesRoles { byteCount += moderation.byteCount }
         if allocatedMemberships.isAllocated { byteCount += memberships.byteCount }
         if hasCommands { byteCount += commands.byteCount }
+        if isScanScheduled { byteCount += scan.byteCount }
         defer { chargedByteCount = byteCount }
         return byteCount - chargedByteCount
     }

@@ -508,7 +508,6 @@ struct Rooms: ~Copyable, Sendable {
             let waiting = rooms[index].loaded(snapshot, at: now)
             rooms[index].beginMemberships(snapshot.memberships)
             watchRecords(index)
-            if undeliveredDelay != nil { rooms[index].scan.begin(at: snapshot.lastOffset) }
             enter(rooms[index].admitted(waiting, into: &effects))
         } else {
             rooms[index].loadFailed(into: &effects)
@@ -566,7 +565,9 @@ struct Rooms: ~Copyable, Sendable {
         guard let index = index(of: name) else { return }
         closeBatch(of: index)
         if let offset {
+            let end = rooms[index].log.lastOffset
             rooms[index].stored(upTo: offset, first: first, into: &effects)
+            if undeliveredDelay != nil { rooms[index].noteStored(after: end) }
         } else {
             rooms[index].storeFailed(into: &effects)
         }
@@ -583,6 +584,7 @@ struct Rooms: ~Copyable, Sendable {
         var open = rooms[index].storeCalls
         if let answered = call.flatMap({ open.firstIndex(of: $0) }) { open.remove(at: answered) }
         removed.add(name, awaiting: open)
+        rooms[index].endScan(into: &effects)
         rooms[index].logLost(into: &effects)
         remove(index)
     }
@@ -703,7 +705,7 @@ struct Rooms: ~Copyable, Sendable {
         rooms[index].isDirty = false
         if let rate { rooms[index].updateThrottle(rate, now: now, into: &effects) }
         rooms[index].flush(now: now, presence: &presence, into: &effects)
-        if let undeliveredDelay {
+        if let undeliveredDelay, rooms[index].isScanScheduled {
             rooms[index].scanUndelivered(after: undeliveredDelay, now: now, into: &effects)
         }
         if rooms[index].isWatched { reportChanges(index, now: now) }

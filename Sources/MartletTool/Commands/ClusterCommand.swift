@@ -1,4 +1,5 @@
 import Martlet
+import MartletRelay
 import MartletToolSupport
 import MartletWire
 
@@ -9,9 +10,6 @@ enum ClusterCommand {
         "wait", "S", in: .seconds, help: "with drain: maximum duration of waiting until the relay has ended [0]")
     /// The interval at which `drain` looks whether the relay has ended.
     private static let pollInterval = Duration.milliseconds(500)
-
-    /// The milliseconds after which a relay that is not heard counts as away.
-    private static let maxSilence: UInt64 = 3000  // bound
 
     static let spec = CommandSpec(
         name: "cluster",
@@ -81,7 +79,7 @@ enum ClusterCommand {
 
     /// The relay with a name. A relay that has just started hears the others within a second or two.
     private static func find(_ name: String, _ client: Client) async throws -> PeerRelay {
-        let end = ContinuousClock.now + .milliseconds(maxSilence)
+        let end = ContinuousClock.now + BusPeers.lossTimeout
         while true {
             let listed = try await relays(client)
             let found = listed.filter { $0.name == name }
@@ -139,7 +137,7 @@ enum ClusterCommand {
     }
 
     private static func state(of relay: PeerRelay, in relays: [PeerRelay]) -> State {
-        if let age = age(of: relay, in: relays), age >= maxSilence { return .away }
+        if let age = age(of: relay, in: relays), Duration.milliseconds(age) >= BusPeers.lossTimeout { return .away }
         return relay.isDraining ? .drains : .serves
     }
 

@@ -20,7 +20,7 @@ package struct BusPeers: Sendable {
     /// The interval of beats, and of repeated commands.
     package static let beatInterval: Duration = .seconds(1)
     /// The duration without a datagram after which the members of a relay are away.
-    static let lossTimeout: Duration = .seconds(3)
+    package static let lossTimeout: Duration = .seconds(3)
     /// The duration without a datagram after which a relay is unknown, and for which a command is repeated.
     static let forgetTimeout: Duration = .seconds(30)
     /// The maximum number of other relays of a store.

@@ -1,32 +1,43 @@
 import MartletLink
 import MartletWire
 
-/// Reports of the accounts that have joined the room and have not received its messages.
+/// Reports of the accounts that have joined the room and have not received the messages of this relay (R-132 to R-136,
+/// Their progress at other relays is in the receipts of the room.
 extension RelayRoom {
-    /// Whether a scan is scheduled, until which the room stays in memory.
-    @inline(__always)
-    var isScanScheduled: Bool { scan.deadline != nil }
+    /// The store has messages of this relay behind an offset. Without records nobody has joined.
+    mutating func noteStored(after offset: UInt64) {
+        guard log.lastOffset > offset, allocatedMemberships.isAllocated else { return }
+        scan.note(offset + 1...log.lastOffset)
+    }
 
     /// Performs the scan that is due, and schedules the next one.
     mutating func scanUndelivered(after delay: Duration, now: Instant, into effects: inout Deque<RoomEffect>) {
-        guard case .ready = state else { return }
         let hasJoined = allocatedMemberships.isAllocated && memberships.hasJoined
-        guard let range = scan.step(lastOffset: log.lastOffset, delay: delay, hasJoined: hasJoined, now: now) else {
-            return
-        }
-        let reports = undelivered(range)
+        let due = scan.step(delay: delay, hasJoined: hasJoined, now: now)
+        if scan.deadline == nil { releaseScan() }
+        report(due, into: &effects)
+    }
+
+    /// Performs the scan before its time, since the room leaves memory for a fault.
+    mutating func endScan(into effects: inout Deque<RoomEffect>) {
+        report(scan.offsets, into: &effects)
+        releaseScan()
+    }
+
+    private func report(_ offsets: [ClosedRange<UInt64>], into effects: inout Deque<RoomEffect>) {
+        guard let lastOffset = offsets.last?.upperBound else { return }
+        let reports = undelivered(offsets, lastOffset)
         if !reports.isEmpty { effects.append(.undelivered(reports)) }
     }
 
-    /// The reports about a range of offsets: the accounts in the order of their names, and the sender of the newest
+    /// The reports about the messages of a scan: the accounts in the order of their names, and the sender of the newest
     /// message apart, because its newest message is a different message.
-    private func undelivered(_ range: ClosedRange<UInt64>) -> [UndeliveredReport] {
-        let messages = MessagesInMemory(range, of: log.tail)
+    private func undelivered(_ offsets: [ClosedRange<UInt64>], _ lastOffset: UInt64) -> [UndeliveredReport] {
+        let messages = ScannedMessages(offsets, of: log.tail)
         var others: [UndeliveredReport.Recipient] = []
         var author: UndeliveredReport.Recipient?
         for account in memberships.joined.sorted() where mayEnter(account, .all) {
-            let delivered = max(receipts[account]?.delivered ?? 0, range.lowerBound - 1)
-            let count = messages.count(behind: delivered, notFrom: account)
+            let count = messages.count(behind: receipts[account]?.delivered ?? 0, notFrom: account)
             guard count > 0 else { continue }
             let recipient = UndeliveredReport.Recipient(account: account, count: count)
             if account == messages.newest?.sender { author = recipient } else { others.append(recipient) }
@@ -35,12 +46,12 @@ extension RelayRoom {
         let newest = messages.newest.flatMap { UndeliveredMessage($0, in: name) }
         for start in stride(from: 0, to: others.count, by: UndeliveredReport.maxRecipientCount) {
             let part = others[start..<min(start + UndeliveredReport.maxRecipientCount, others.count)]
-            reports.append(report(Array(part), range.upperBound, newest))
+            reports.append(report(Array(part), lastOffset, newest))
         }
         if let author {
             let delivered = receipts[author.account]?.delivered ?? 0
             let other = messages.newestOfOthers.flatMap { $0.offset > delivered ? $0 : nil }
-            reports.append(report([author], range.upperBound, other.flatMap { UndeliveredMessage($0, in: name) }))
+            reports.append(report([author], lastOffset, other.flatMap { UndeliveredMessage($0, in: name) }))
         }
         return reports
     }
@@ -52,34 +63,41 @@ extension RelayRoom {
     }
 }
 
-/// The messages of a range of offsets, as far as they are in memory.
-private struct MessagesInMemory {
-    private let lastOffset: UInt64
-    /// The offsets of each account's messages, in their order.
+/// The messages of a scan.
+private struct ScannedMessages {
+    private let offsets: [ClosedRange<UInt64>]
+    /// The offsets of each account's messages that are in memory, in their order.
     private var sent: [AccountName: [UInt64]] = [:]
     /// The last message; nil if it is not in memory.
     private(set) var newest: LogEntry?
     /// The last message of another account than that of the newest one.
     private(set) var newestOfOthers: LogEntry?
 
-    init(_ range: ClosedRange<UInt64>, of tail: LogRows) {
-        lastOffset = range.upperBound
-        var offset = max(range.lowerBound, tail.first)
-        while offset <= lastOffset, case let row = tail.row(from: offset), let last = row.last {
-            for entry in row where entry.offset <= lastOffset {
-                sent[entry.sender, default: []].append(entry.offset)
-                if let newest, newest.sender != entry.sender { newestOfOthers = newest }
-                newest = entry
+    init(_ offsets: [ClosedRange<UInt64>], of tail: LogRows) {
+        self.offsets = offsets
+        for range in offsets {
+            var offset = max(range.lowerBound, tail.first)
+            while offset <= range.upperBound, case let row = tail.row(from: offset), let last = row.last {
+                for entry in row.prefix(while: { $0.offset <= range.upperBound }) { add(entry) }
+                offset = last.offset + 1
             }
-            offset = last.offset + 1
         }
+    }
+
+    private mutating func add(_ entry: LogEntry) {
+        sent[entry.sender, default: []].append(entry.offset)
+        if let newest, newest.sender != entry.sender { newestOfOthers = newest }
+        newest = entry
     }
 
     /// The number of messages behind an offset that other accounts have published. A message that is not in memory
     /// counts as one of another account.
     func count(behind offset: UInt64, notFrom account: AccountName) -> UInt64 {
-        guard offset < lastOffset else { return 0 }
-        let own = sent[account]?.reversed().prefix { $0 > offset }.count ?? 0
-        return lastOffset - offset - UInt64(own)
+        var count: UInt64 = 0
+        for range in offsets.reversed() {
+            guard range.upperBound > offset else { break }
+            count += range.upperBound - max(range.lowerBound - 1, offset)
+        }
+        return count - UInt64(sent[account]?.reversed().prefix { $0 > offset }.count ?? 0)
     }
 }

@@ -1,44 +1,63 @@
 import MartletLink
 import MartletWire
 
-/// When the accounts of a room are reported that have not received its messages.
+/// When the accounts of a room are reported that have not received its messages, and which messages of this relay the
+/// report concerns.
 ///
 /// | state | owns | ends |
 /// |---|---|---|
-/// | idle | the offset up to which messages were delivered or reported | a message is durable |
-/// | scheduled | the same, an instant, the last offset at that time | `step`, when the instant has passed |
+/// | idle | nothing | the store has messages of this relay |
+/// | scheduled | an instant, the offsets of the scan, and those that have followed | `step`, when the instant has passed |
 ///
-/// Without joined accounts no scan is scheduled. One offset suffices for all accounts: at a scan an account is
-/// reported, or has received the messages.
+/// Without joined accounts no scan is scheduled. No account has offsets of its own: at a scan an account is reported,
+/// or has received the messages.
 struct UndeliveredScan: ~Copyable, Neutral, Sendable {
     static let neutral = NeutralValue<UndeliveredScan>()
-    private var reportedOffset: UInt64 = 0
-    private var scheduled: (at: Instant, lastOffset: UInt64)?
+    /// The maximum number of ranges of offsets of a scan. Beyond it the oldest are left out.
+    static let maxRangeCount = 256
+
+    private var scheduled: (at: Instant, offsets: [ClosedRange<UInt64>])?
+    private var following: [ClosedRange<UInt64>] = []
+
+    init() {}
 
     /// The instant of the scan; nil if none is scheduled.
     var deadline: Instant? { scheduled?.at }
 
-    /// Begins with a log of which everything counts as reported.
-    mutating func begin(at offset: UInt64) { self = UndeliveredScan(reportedOffset: offset) }
+    /// The offsets of the scan and those that have followed.
+    var offsets: [ClosedRange<UInt64>] { (scheduled?.offsets ?? []) + following }
+
+    /// Bytes of the ranges.
+    var byteCount: Int {
+        ((scheduled?.offsets.count ?? 0) + following.count) * MemoryLayout<ClosedRange<UInt64>>.stride
+    }
+
+    /// The store has messages of this relay, behind all earlier ones.
+    mutating func note(_ offsets: ClosedRange<UInt64>) {
+        if let last = following.last, last.upperBound &+ 1 == offsets.lowerBound {
+            following[following.count - 1] = last.lowerBound...offsets.upperBound
+        } else {
+            if following.count == Self.maxRangeCount { following.removeFirst() }
+            following.append(offsets)
+        }
+    }
 
     /// Takes the offsets of the scan that is due, and schedules the next one.
     ///
     /// - Parameters:
-    ///   - lastOffset: The highest durable offset.
     ///   - delay: The duration until a scan.
     ///   - hasJoined: Whether any account has joined.
-    /// - Returns: The offsets about which absent accounts are reported; nil if no scan is due.
-    mutating func step(
-        lastOffset: UInt64, delay: Duration, hasJoined: @autoclosure () -> Bool, now: Instant
-    ) -> ClosedRange<UInt64>? {
-        if let scheduled, scheduled.at > now { return nil }
-        guard lastOffset > reportedOffset, hasJoined() else {
-            begin(at: lastOffset)
-            return nil
+    /// - Returns: The ranges about which absent accounts are reported, in their order; none if no scan is due.
+    mutating func step(delay: Duration, hasJoined: Bool, now: Instant) -> [ClosedRange<UInt64>] {
+        if let scheduled, scheduled.at > now { return [] }
+        let due = scheduled?.offsets ?? []
+        scheduled = nil
+        guard hasJoined else {
+            following = []
+            return []
         }
-        let due = scheduled.map { reportedOffset + 1...$0.lastOffset }
-        begin(at: due?.upperBound ?? reportedOffset)
-        if lastOffset > reportedOffset { scheduled = (now + delay, lastOffset) }
+        if !following.isEmpty { scheduled = (now + delay, following) }
+        following = []
         return due
     }
 

@@ -165,4 +165,99 @@ struct RoomUndeliveredTests {
         script.fill("carol", 1...1)
         #expect(Self.reports(&script, after: 10).flatMap(\.recipients).map(\.account) == [.alice])
     }
+
+    // MARK: Other relays
+
+    private static let two = RelayID(rawValue: 2)
+
+    /// A room with alice at this relay of a shared store, which bob has joined.
+    private static func shared(busItemByteCount: Int? = 4096) -> RoomScript {
+        RoomScript(
+            "alice", snapshot: snapshot(joined: [.bob]), undeliveredDelay: delay, busItemByteCount: busItemByteCount,
+            isShared: true)
+    }
+
+    /// Messages of carol, which a different relay has stored.
+    private static func receive(_ script: inout RoomScript, _ offsets: ClosedRange<UInt64>) {
+        let who = RoomScript.who("carol")
+        let entries = offsets.map { offset in
+            let stamp = RelayStamp(offset: offset, acceptedAt: 2000, sender: who.account, device: who.device)
+            let body = Message(counter: offset, content: MessageContent(text: "x"), relay: stamp).encode()
+            return LogEntry(
+                offset: offset, sender: who.account, device: who.device, counter: offset, acceptedAt: 2000,
+                body: EncodedBody(body))
+        }
+        let item = BusEntries(
+            room: .lobby, log: LogID(rawValue: 5), offset: offsets.lowerBound,
+            batch: StoredBatch.encode(entries[...]))
+        script.rooms.busReceived(.item(.entries(item), from: two, number: 9), now: script.now)
+        #expect(script.drain().offsets(to: "alice") == Array(offsets))
+    }
+
+    //
+    @Test func `messages of a different relay between own ones → the own ones are reported`() {
+        var script = Self.shared()
+        script.fill("alice", 1...1)
+        Self.receive(&script, 2...4)
+        script.fill("alice", 2...3)
+        let reports = Self.reports(&script, after: 10) + Self.reports(&script, after: 10)
+        #expect(reports.map(\.lastOffset) == [1, 6] && reports.map { $0.recipients.map(\.count) } == [[1], [2]])
+        #expect(reports.map { $0.message?.relay.offset } == [1, 6])
+    }
+
+    //
+    @Test func `messages of a different relay alone → no report, and the room leaves memory with its members`() {
+        var script = Self.shared()
+        Self.receive(&script, 1...3)
+        script.with("alice") { $0.receive(.leave($1)) }
+        #expect(script.drain().reports.isEmpty && script.rooms.count == 0)
+        #expect(Self.reports(&script, after: 100).isEmpty)
+    }
+
+    //
+    @Test func `an append is refused, since a different relay was first → the own message is reported at its offset`() {
+        var script = Self.shared(busItemByteCount: nil)
+        script.post("alice", 1)
+        #expect(script.drain() == [.append([1])])
+        let stamp = RelayStamp(offset: 1, acceptedAt: 2000, sender: .carol, device: DeviceID(rawValue: 1))
+        let first = LogEntry(
+            offset: 1, sender: .carol, device: stamp.device, counter: 1, acceptedAt: 2000,
+            body: EncodedBody(Message(counter: 1, content: MessageContent(text: "x"), relay: stamp).encode()))
+        let history = RoomHistory(entries: [first], firstOffset: 1)
+        script.rooms.answered(.append(.lobby, upTo: nil, messageCount: 0, .failure(.conflict(history))), at: 5000)
+        #expect(script.drain().contains(.append([2])))
+        script.store()
+        _ = script.drain()
+        let reports = Self.reports(&script, after: 10)
+        #expect(reports.map(\.lastOffset) == [2] && reports.flatMap(\.recipients).map(\.count) == [1])
+    }
+
+    //
+    @Test func `the messages of others cannot be read → the own ones are reported before the room is loaded again`() {
+        var script = Self.shared(busItemByteCount: nil)
+        script.fill("alice", 1...2)
+        script.rooms.changed(RoomRevision(room: .lobby, log: LogID(rawValue: 5), lastOffset: 3, rolesVersion: 0))
+        #expect(script.drain() == [.read("?", from: 3)])
+        let handle = MemberHandle(
+            room: 0, slot: -1, key: MemberKey(link: LinkKey(slot: -1, generation: 0), session: .control))
+        script.rooms.answered(.read(.lobby, ReadID(member: handle), .failure(.unanswered)), at: 5000)
+        let effects = script.drain()
+        #expect(effects.reports.map(\.lastOffset) == [2] && effects.about("alice").count == 1)
+        #expect(Self.reports(&script, after: 100).isEmpty && script.rooms.count == 0)
+    }
+
+    //
+    @Test func `the account has acknowledged at a different relay, after the publisher has left → no report`() {
+        for (delivered, expected) in [UInt64(0): [UInt64(2)], 1: [1], 2: []] {
+            var script = Self.shared()
+            script.fill("alice", 1...2)
+            script.with("alice") { $0.receive(.leave($1)) }
+            _ = script.drain()
+            let item = BusMembers(
+                room: .lobby, log: LogID(rawValue: 5), count: 1, isWhole: false,
+                entries: [BusMember(.bob, .online, delivered: delivered)])
+            script.rooms.busReceived(.item(.members(item), from: Self.two, number: 9), now: script.now)
+            #expect(Self.reports(&script, after: 10).flatMap(\.recipients).map(\.count) == expected)
+        }
+    }
 }
