@@ -188,7 +188,8 @@ let package = Package(
         .target(
             name: "MartletObservation", dependencies: ["Martlet", "MartletTimeline"], swiftSettings: settings),
         .target(
-            name: "MartletDecode", dependencies: ["MartletWire", "MartletTransport", "CMartletPcap"],
+            name: "MartletDecode",
+            dependencies: ["MartletWire", "MartletTransport", "MartletWebSocket", "CMartletPcap"],
             swiftSettings: settings),
         .target(
             name: "MartletToolSupport",
@@ -305,7 +306,7 @@ let package = Package(
             dependencies: ["MartletObservation", "MartletRelay"], swiftSettings: settings),
         .testTarget(
             name: "MartletDecodeTests",
-            dependencies: ["MartletDecode", "MartletToolTestSupport"], swiftSettings: settings),
+            dependencies: ["MartletDecode", "MartletToolTestSupport", "MartletWebSocket"], swiftSettings: settings),
         .testTarget(
             name: "MartletToolSupportTests", dependencies: ["MartletToolSupport"], swiftSettings: settings),
         .testTarget(

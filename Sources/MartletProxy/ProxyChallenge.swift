@@ -23,6 +23,7 @@ struct ProxyChallenge: Equatable, Sendable {
             reader.skip(" \t")
             guard reader.take("=") else {
                 challenges.append(ProxyChallenge(scheme: token))
+                reader.skipToken68()
                 continue
             }
             reader.skip(" \t")
@@ -124,6 +125,15 @@ struct ProxyChallenge: Equatable, Sendable {
             let end = rest.firstIndex { $0 <= 0x20 || $0 >= 0x7F || "\",=".utf8.contains($0) } ?? rest.endIndex
             defer { rest = rest[end...] }
             return String(decoding: rest[..<end], as: UTF8.self)
+        }
+
+        /// Skips a value without a name, which some schemes have in place of parameters, for example `Negotiate YII=`.
+        mutating func skipToken68() {
+            var ahead = self
+            _ = ahead.token()
+            while ahead.take("=") {}
+            ahead.skip(" \t")
+            if ahead.rest.isEmpty || ahead.rest.first == UInt8(ascii: ",") { self = ahead }
         }
 
         /// A token or a quoted string; nil for a string without an end, and for no value.

@@ -3,7 +3,7 @@
 import time
 from dataclasses import replace
 
-from kit import FEATURES, LEAST, LIMITS, Failed, Table, frame, message
+from kit import FEATURES, LEAST, LIMITS, Failed, Skipped, Table, frame, message
 from martlet_bodies import Ack, Close, GoAway, Ping, Pong, Reject, Reset, Response, Resume, Suspend
 from martlet_frames import Data, Open, Request
 from martlet_registry import ErrorCode as E
@@ -14,6 +14,8 @@ from martlet_tlv import Position, SessionAck, Version, tlv
 from relay_frames import MORE, NONCE, a_text, hostile
 
 CASES = Table()
+# Paths of files that a relay must not have: another folder, a name with a dot, an encoded way out.
+NO_FILES = ("/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/.git/config", "/..%2fetc%2fpasswd")
 SMALL = replace(LIMITS, session_window=17_408)
 
 
@@ -493,6 +495,56 @@ def resume_cursor(context):
         bob.post(value)
     ada.send(Resume(cursor=2), 1)
     context.equal(ada.expect(Data, 1).offset, 3)
+
+
+def http(context, head, *fields):
+    """The status, the fields and the content of the answer to a request of HTTP; None if the relay does not answer."""
+    peer = context.dial()
+    lines = [f"{head} HTTP/1.1", "Host: conformance", *fields, "", ""]
+    peer.raw("\r\n".join(lines).encode(), f"a request of HTTP, {head}")
+    answer = b""
+    try:
+        while data := peer.carrier.recv(65_536):
+            answer += data
+    except OSError as problem:
+        if not answer.startswith(b"HTTP/"):
+            return None
+        raise Failed(f"the end of the connection after the response to {head}", problem, "C-131") from None
+    top, _, content = answer.partition(b"\r\n\r\n")
+    line, *lines = top.decode("latin-1").split("\r\n")
+    context.note(f"{peer.label} receives", line, answer)
+    if not line.startswith("HTTP/1.1 "):
+        return None
+    values = {name.lower(): value.strip() for name, _, value in (row.partition(":") for row in lines)}
+    return int(line.split()[1]), values, content
+
+
+@CASES.case("web-files", "C-131")
+def web_files(context):
+    """a relay with files answers GET and HEAD with them, has none of other folders, and refuses other methods"""
+    if context.options.tls:
+        raise Skipped("the connection has the application protocol martlet/1")
+    answer = http(context, "HEAD /")
+    if answer is None:
+        raise Skipped("the relay has no files for browsers")
+    answers = [("HEAD /", answer), ("GET /", http(context, "GET /"))]
+    answers += [(f"GET {path}", http(context, f"GET {path}")) for path in (*NO_FILES, "/no-such-file", "/%zz")]
+    answers.append(("DELETE /", http(context, "DELETE /")))
+    for head, found in answers:
+        context.require(found is not None, f"a response to {head}", "none")
+        for name, wanted in (("x-content-type-options", "nosniff"), ("content-security-policy", "")):
+            value = found[1].get(name)
+            context.require(value is not None and wanted in value, f"{name}: {wanted} in the answer to {head}", value)
+    (status, fields, content), (other, others, _) = answers[0][1], answers[1][1]
+    context.equal((content, status), (b"", other))
+    context.equal(fields.get("content-length"), others.get("content-length"))
+    for head, found in answers[2:-2]:
+        context.require(found[0] in (400, 404), f"404 to {head}", found[0])
+    context.equal(answers[-2][1][0], 400)
+    context.equal((answers[-1][1][0], answers[-1][1][1].get("allow")), (405, "GET, HEAD"))
+    if "etag" in others:
+        again = http(context, "GET /", f"If-None-Match: {others['etag']}")
+        context.require(again is not None and again[0] == 304, "304 to the entity tag", again and again[0])
 
 
 REQUESTS = [

@@ -91,6 +91,32 @@ class Connection:
         self.capture.packets.append(ip + tcp + payload)
 
 
+class WebSocket:
+    """A WebSocket on a connection, whose messages begin and end inside frames."""
+
+    KEY, MESSAGE = b"\x5a\x00\xff\x81", 97
+    REQUEST = (b"GET /martlet HTTP/1.1\r\nHost: chat.example\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+               b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+               b"Sec-WebSocket-Protocol: martlet\r\n\r\n")
+    ANSWER = (b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+              b"Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\nSec-WebSocket-Protocol: martlet\r\n\r\n")
+
+    def __init__(self, connection):
+        self.connection = connection
+        connection.send("client", self.REQUEST)
+        connection.send("server", self.ANSWER)
+
+    def send(self, sender, data):
+        parts = [data[at : at + self.MESSAGE] for at in range(0, len(data), self.MESSAGE)]
+        self.connection.send(sender, b"".join(self.message(part, sender == "client") for part in parts))
+
+    def message(self, part, is_masked):
+        if not is_masked:
+            return bytes((0x82, len(part))) + part
+        masked = bytes(byte ^ self.KEY[index % 4] for index, byte in enumerate(part))
+        return bytes((0x82, 0x80 | len(part))) + self.KEY + masked
+
+
 def bytes_of(pieces):
     """The bytes of a vector (Specs/vectors/README.md)."""
     return b"".join(bytes.fromhex(piece) if isinstance(piece, str) else expand(piece) for piece in pieces)

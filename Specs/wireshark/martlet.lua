@@ -117,6 +117,8 @@ local function dissectFrame(tvb, pinfo, tree, offset, connection, way, words)
         return nil, false
     end
     local size = read.headerSize + record.header.length
+    -- The first part of a frame in several messages has the key of the whole one.
+    if there < size then return nil, size - there end
     show.frame(tree, tvb:range(offset, size):tvb(), record)
     words[#words + 1] = show.summary(record)
     if record.error then return nil, false end
@@ -233,15 +235,18 @@ end
 -- The maximum number of frames of a packet in the list of packets.
 local maxWords = 4
 
-function martlet.dissector(tvb, pinfo, tree)
+-- Dissects the bytes of a direction. Returns the offset of an incomplete unit and the number of its missing bytes, if
+-- there is one.
+local function dissect(tvb, pinfo, tree)
     local connection = connectionOf(pinfo)
     local way = wayOf(connection, pinfo)
     pinfo.cols.protocol = "Martlet"
     local words, offset = {}, 0
     if way.deadIn and (pinfo.number > way.deadIn or not pinfo.visited) then
         show.rest(tree, tvb:range(), remarks.dead)
-        return tvb:len()
+        return
     end
+    local incomplete, missingCount
     while offset < tvb:len() do
         local unit = packetAt(tvb, pinfo, offset)
         local size, missing
@@ -251,9 +256,7 @@ function martlet.dissector(tvb, pinfo, tree)
             size, missing = dissectFrame(tvb, pinfo, tree, offset, connection, way, words)
         end
         if not size then
-            if missing then
-                pinfo.desegment_offset, pinfo.desegment_len = offset, missing
-            end
+            if missing then incomplete, missingCount = offset, missing end
             break
         end
         offset = offset + size
@@ -264,6 +267,41 @@ function martlet.dissector(tvb, pinfo, tree)
         pinfo.cols.info:set(line .. (more > 0 and ", and " .. more .. " more" or "") .. " ")
         pinfo.cols.info:fence()
     end
+    return incomplete, missingCount
+end
+
+-- Whether a connection begins with a request or an answer of HTTP. No frame begins with a letter (W-5).
+local function isHTTP(tvb)
+    local front = tvb:raw(0, math.min(tvb:len(), 5))
+    return front:sub(1, 4) == "GET " or front == "HTTP/"
+end
+
+function martlet.dissector(tvb, pinfo, tree)
+    local connection = connectionOf(pinfo)
+    if connection.isHTTP == nil then connection.isHTTP = isHTTP(tvb) end
+    -- The dissector of HTTP calls that of WebSockets.
+    if connection.isHTTP then return Dissector.get("http"):call(tvb, pinfo, tree) end
+    local offset, missing = dissect(tvb, pinfo, tree)
+    if offset then pinfo.desegment_offset, pinfo.desegment_len = offset, missing end
+    return tvb:len()
+end
+
+-- Binary messages of a WebSocket (C-120). A frame may span messages: its first part is kept for the next one.
+local web = Proto("martlet_web", "Martlet over WebSocket")
+-- The parts, by the number of the packet, in the order of its messages.
+local parts = {}
+
+function web.init() parts = {} end
+
+function web.dissector(tvb, pinfo, tree)
+    local way = wayOf(connectionOf(pinfo), pinfo)
+    local kept = parts[pinfo.number] or { at = 0 }
+    parts[pinfo.number] = kept
+    if not pinfo.visited then table.insert(kept, way.part or "") end
+    local bytes = nextOf(kept) .. tvb:raw()
+    local whole = #bytes > tvb:len() and ByteArray.new(bytes, true):tvb("Frame in several messages") or tvb
+    local offset = dissect(whole, pinfo, tree)
+    if not pinfo.visited then way.part = offset and bytes:sub(offset + 1) end
     return tvb:len()
 end
 
@@ -279,6 +317,7 @@ end
 
 martlet:register_heuristic("tcp", heuristic)
 pcall(function() martlet:register_heuristic("tls", heuristic) end)
+DissectorTable.get("ws.protocol"):add("martlet", web)
 
 local ports = DissectorTable.get("tcp.port")
 local taken

@@ -50,6 +50,23 @@ struct ProxyChallengeTests {
 
     // C-128
     @Test(arguments: [
+        "Negotiate YII=, Basic realm=x", "Negotiate oYG0/+a~==, Basic realm=x", "NTLM TlRMTVNTUAAC, Basic realm=x",
+        "Negotiate YII= \t, , Basic realm=x", "Basic realm=x, Negotiate YII=",
+        "Negotiate YII=, Digest realm=a, Basic realm=x", "Basic realm=\"YII=, Negotiate\", Negotiate YII==",
+    ])
+    func `a challenge with a value without a name → it hides no other one`(field: String) throws {
+        #expect(try Self.answer(field) == "Basic TXVmYXNhOkNpcmNsZSBvZiBMaWZl")
+    }
+
+    // C-128
+    @Test func `values without a name → they are no schemes`() {
+        let field = "Negotiate YII, NTLM TlRM==, Digest realm=\"a\", nonce=b=, Basic"
+        #expect(ProxyChallenge.list(field).map(\.scheme) == ["Negotiate", "NTLM", "Digest"])
+        #expect(ProxyChallenge.list("Negotiate YII==, Basic").map(\.scheme) == ["Negotiate", "Basic"])
+    }
+
+    // C-128
+    @Test(arguments: [
         "", ",", "Negotiate", "Digest realm=a, nonce=b", "Digest realm=a, nonce=b, qop=auth-int",
         "Digest nonce=b, qop=auth", "Digest realm=a, nonce=b, qop=auth, algorithm=MD5-sess", "=", "realm=x",
         "Digest realm=\"a", "Digest realm=\"a\\", "\u{0}",

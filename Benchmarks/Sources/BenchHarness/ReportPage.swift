@@ -31,7 +31,8 @@ public enum ReportPage {
         let threshold = verdict.threshold
         let wanted = threshold.atMost.map { "≤ \(Figure.text($0))" } ?? "≥ \(Figure.text(threshold.atLeast ?? 0))"
         let mark = verdict.isMet ? "<td>ok" : "<td class=miss>MISS"
-        return "<tr><td>\(escaped(threshold.what))<td>\(escaped(threshold.metric))<td>\(escaped(threshold.to ?? ""))"
+        let other = threshold.to ?? threshold.above ?? ""
+        return "<tr><td>\(escaped(threshold.what))<td>\(escaped(threshold.metric))<td>\(escaped(other))"
             + "<td>\(wanted)<td>\(verdict.value.map(Figure.text) ?? "failed")\(mark)</tr>\n"
     }
 

@@ -32,9 +32,9 @@ public enum Tables {
             let wanted =
                 threshold.atMost.map { "≤ \(Figure.text($0))" } ?? threshold.atLeast.map { "≥ \(Figure.text($0))" }
                 ?? ""
-            let times = threshold.to == nil ? "" : " ×"
+            let times = threshold.to != nil ? " ×" : threshold.above != nil ? " more" : ""
             table.add([
-                threshold.what, threshold.metric, threshold.to ?? "", wanted + times,
+                threshold.what, threshold.metric, threshold.to ?? threshold.above ?? "", wanted + times,
                 verdict.value.map { Figure.text($0) + times } ?? "failed",
                 verdict.range.map { "\(Figure.text($0.lowerBound))…\(Figure.text($0.upperBound))" } ?? "",
                 verdict.isMet ? "ok" : "MISS",

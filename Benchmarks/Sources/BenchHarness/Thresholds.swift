@@ -1,6 +1,6 @@
 import Foundation
 
-/// A limit for a value of a case, or for its ratio to another value.
+/// A limit for a value of a case, for its ratio to a different value, or for its difference from one.
 public struct Threshold: Codable, Sendable {
     /// The case.
     public var what: String
@@ -10,6 +10,8 @@ public struct Threshold: Codable, Sendable {
     public var of: String?
     /// The subject of the divisor; without one the value itself is compared.
     public var to: String?
+    /// The subject of the subtrahend, in place of a divisor.
+    public var above: String?
     /// The case of the divisor; the same case by default.
     public var toWhat: String?
     /// The maximum value.
@@ -60,6 +62,11 @@ public struct Thresholds: Codable, Sendable {
             }
             value = ratio.value
             range = ratio.lowest...ratio.highest
+        } else if let above = threshold.above {
+            guard let others = item.samples(of: above, threshold.metric), !others.isEmpty else { return missing }
+            let differences = zip(samples, others).map { $0 - $1 }
+            value = Statistics(samples).median - Statistics(others).median
+            range = (differences.min() ?? value)...(differences.max() ?? value)
         } else {
             let statistics = Statistics(samples)
             value = statistics.median

@@ -22,6 +22,15 @@ struct ThresholdsTests {
         #expect(missed?.isMet == false)
     }
 
+    @Test func `difference at its threshold is met, above it missed`() throws {
+        let met = try verdict(#"{"what": "frames", "metric": "ns", "above": "C loop", "atMost": 2}"#)
+        #expect(met?.isMet == true && met?.value == 2 && met?.range == 1...3)
+        let missed = try verdict(#"{"what": "frames", "metric": "ns", "above": "C loop", "atMost": 1.9}"#)
+        #expect(missed?.isMet == false)
+        let failed = try verdict(#"{"what": "frames", "metric": "ns", "above": "D loop", "atMost": 1}"#)
+        #expect(failed?.isMet == false && failed?.value == nil)
+    }
+
     @Test func `value below its minimum is missed`() throws {
         #expect(try verdict(#"{"what": "frames", "metric": "ns", "atLeast": 13}"#)?.isMet == false)
         #expect(try verdict(#"{"what": "frames", "metric": "ns", "atLeast": 12}"#)?.isMet == true)

@@ -20,6 +20,7 @@ final class CapturedConnection {
     private let count: (Kind) -> Int
     private let onEvent: (DecodeEvent) -> Void
     private var streams = [TCPReassembler(), TCPReassembler()]
+    private var carriers = [CapturedCarrier(), CapturedCarrier()]
     private var clientDirection: StreamDirection?
     private var decoder: ConnectionDecoder?
     private var isForeign = false
@@ -97,9 +98,32 @@ final class CapturedConnection {
     }
 
     private func decode(_ bytes: [UInt8], _ direction: StreamDirection, _ time: UInt64) {
+        guard let bytes = frames(bytes, direction, time), !bytes.isEmpty else { return }
         if decoder?.hasFrames(direction) != true, !isDecodable(bytes, direction, time) { return }
         (decoder ?? makeDecoder()).receive(
             bytes, on: direction, time: time, hasBeginning: self[direction].hasBeginning)
+    }
+
+    /// Returns the bytes of frames in bytes of a direction; nil if its carrier cannot be read.
+    private func frames(_ bytes: [UInt8], _ direction: StreamDirection, _ time: UInt64) -> [UInt8]? {
+        guard self[direction].hasBeginning else { return bytes }
+        do throws(CapturedCarrier.Failure) {
+            return try carriers[direction.rawValue].read(bytes)
+        } catch {
+            skip(direction, "\(error)", time)
+            return nil
+        }
+    }
+
+    /// Ends the decoding of a direction with a note, or that of a connection that is not known to be Martlet.
+    private func skip(_ direction: StreamDirection, _ text: String, _ time: UInt64) {
+        guard hasKnownPort || decoder != nil else {
+            isForeign = true
+            _ = count(.foreign)
+            return
+        }
+        undecoded.insert(direction)
+        (decoder ?? makeDecoder()).note(direction, text, time: time)
     }
 
     /// Whether the first bytes of a direction are decoded. Bytes of another protocol are skipped.
@@ -112,14 +136,7 @@ final class CapturedConnection {
             if case .badMagic = error {} else { return true }
         }
         if self[direction].hasBeginning, hasKnownPort || decoder != nil { return true }
-        if hasKnownPort || decoder != nil {
-            undecoded.insert(direction)
-            (decoder ?? makeDecoder()).note(
-                direction, "the capture begins inside this direction: its bytes cannot be read as frames", time: time)
-            return false
-        }
-        isForeign = true
-        _ = count(.foreign)
+        skip(direction, "the capture begins inside this direction: its bytes cannot be read as frames", time)
         return false
     }
 

@@ -4,7 +4,7 @@
 /// |---|---|---|
 /// | unknown | nothing | a connection on it has an answer, or ends without one |
 /// | working: a relay has answered on it | the number of refusals | an answer on a different route; an end without one |
-/// | suspect: its latest connection ended without the answer of a relay | its place behind the other routes | an answer on it; every route is suspect: only the latest one remains so |
+/// | suspect: its latest connection ended without the answer of a relay | its place behind the other routes, and whether these have the whole next attempt | an answer on it; every route is suspect: only the latest one remains so |
 ///
 /// | state of a connection | owns | ends |
 /// |---|---|---|
@@ -27,6 +27,8 @@ struct RouteMemory: Sendable {
         var working: Key?
         /// The suspect routes, the latest at the end.
         var suspects: [Key] = []
+        /// Whether the routes that are not suspect have the whole next attempt.
+        var isTurnOfOthers = false
         /// The number of attempts that the host of the server has refused since the route has worked.
         var refusalCount = 0
     }
@@ -43,6 +45,14 @@ struct RouteMemory: Sendable {
     /// Returns the routes of a network that are tried last, in this order.
     func suspects(on network: NetworkID) -> [Key] { entry(network)?.suspects ?? [] }
 
+    /// Returns whether the attempt that begins now is that of the routes that are not suspect, so that the suspect ones
+    /// have no time in it. Every second attempt is one, so that a slow route is reached, and a suspect one, too.
+    mutating func takeTurn(on network: NetworkID) -> Bool {
+        guard let index = entries.firstIndex(where: { $0.network == network }) else { return false }
+        defer { entries[index].isTurnOfOthers.toggle() }
+        return entries[index].isTurnOfOthers
+    }
+
     /// The handshake of a route is complete, but not that of the link.
     mutating func opened(_ id: ConnectionID, on key: Key, of routes: [Key], network: NetworkID) {
         if routes.count > 1 { unanswered[id] = (key, routes, network) }
@@ -54,6 +64,7 @@ struct RouteMemory: Sendable {
         var entry = entry(network) ?? Entry(network: network)
         (entry.working, entry.refusalCount) = (key, 0)
         entry.suspects.removeAll { $0 == key }
+        entry.isTurnOfOthers = true
         use(entry)
     }
 
@@ -62,6 +73,7 @@ struct RouteMemory: Sendable {
         guard let (key, routes, network) = unanswered.removeValue(forKey: id) else { return }
         var entry = entry(network) ?? Entry(network: network)
         if entry.working == key { entry.working = nil }
+        if !entry.suspects.contains(key) { entry.isTurnOfOthers = false }
         entry.suspects.removeAll { $0 == key }
         entry.suspects.append(key)
         // Each route is tried once without the others, even one that is slow beside those without a relay.

@@ -56,7 +56,7 @@ package struct RouteRace: Equatable, Sendable {
     /// - Parameters:
     ///   - timeouts: The maximum duration of the attempt on each route, in the order of the routes; nil for one that
     ///     ends with the race.
-    ///   - postponedCount: The number of routes at the end that are postponed. The others have timeouts.
+    ///   - postponedCount: The number of routes at the end that are postponed.
     ///   - deadline: The end of the race; nil for none.
     package init(timeouts: [Duration?], postponedCount: Int = 0, deadline: Instant?) {
         routes = timeouts.map { Route(timeout: $0) }

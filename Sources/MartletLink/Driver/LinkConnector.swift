@@ -235,7 +235,7 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
             plan.keep(route)
         } else {
             plan.prefer(memory.route(on: network), believesRefusals: memory.believesRefusals(on: network))
-            plan.postpone(memory.suspects(on: network))
+            plan.postpone(memory.suspects(on: network), isTurnOfOthers: memory.takeTurn(on: network))
         }
         var options = RouteAttempt.Options()
         options.timeout = configuration.deadlines.connecting

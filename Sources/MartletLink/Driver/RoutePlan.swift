@@ -19,6 +19,8 @@ package struct RoutePlan: Sendable {
     package private(set) var candidates: [Candidate] = []
     /// The number of routes at the end that start only when no other is left.
     private var postponedCount = 0
+    /// Whether the other routes have the whole attempt.
+    private var isTurnOfOthers = false
     /// Whether a route was removed.
     private var isReduced = false
     private var remembered: RouteMemory.Key?
@@ -85,7 +87,10 @@ package struct RoutePlan: Sendable {
     }
 
     /// Moves the routes on which no relay has answered to the end, in this order.
-    mutating func postpone(_ keys: [RouteMemory.Key]) {
+    ///
+    /// - Parameter isTurnOfOthers: Whether the other routes have the whole attempt in place of `guessTimeout`.
+    mutating func postpone(_ keys: [RouteMemory.Key], isTurnOfOthers: Bool = false) {
+        self.isTurnOfOthers = isTurnOfOthers
         let late = keys.compactMap { key in candidates.first { $0.key == key } }
         candidates.removeAll { keys.contains($0.key) }
         postponedCount = candidates.isEmpty ? 0 : late.count
@@ -124,12 +129,12 @@ package struct RoutePlan: Sendable {
     }
 
     /// The race between the routes. Where one is remembered, the others are guesses, as a WebSocket is otherwise. All
-    /// are where some are postponed, so that the time is sufficient for these.
+    /// are where some are postponed, so that the time is sufficient for these, unless it is the turn of the others.
     func race(deadline: Instant) -> RouteRace {
         let timeouts = candidates.indices.map { index in
             let isGuess =
                 postponedCount > 0
-                ? index < candidates.count - postponedCount
+                ? !isTurnOfOthers && index < candidates.count - postponedCount
                 : remembered == nil ? candidates[index].isWebSocket : !isRemembered(index)
             return isGuess && candidates.count > 1 ? RouteRace.guessTimeout : nil
         }

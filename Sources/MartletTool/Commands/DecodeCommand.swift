@@ -54,7 +54,8 @@ enum DecodeCommand {
             """
             A line contains the time in seconds (or @ and the offset in bytes), the connection, > from the client or \
             < from the server, session/sequence, the type and the main fields. TCP segments are reordered, bodies \
-            inflated, fragments reassembled, and links followed over their connections. A malformed frame ends the \
+            inflated, fragments reassembled, and links followed over their connections. Of a WebSocket without TLS the \
+            messages are decoded; offsets are those in their bytes. A malformed frame ends the \
             decoding of its direction, because the start of the next frame is unknown.
             """,
             """

@@ -32,6 +32,11 @@ struct RouteMemoryTests {
             memory.failed(open(key, of: routes, on: number))
         }
 
+        /// Begins attempts on a network. Returns whether each is that of the routes that are not suspect.
+        mutating func turns(_ count: Int, on number: Int = 1) -> [Bool] {
+            (0..<count).map { _ in memory.takeTurn(on: network(number)) }
+        }
+
         /// The working route of the first network, and the suspect ones.
         var state: [RouteMemory.Key?] { [memory.route(on: network(1))] + memory.suspects(on: network(1)) }
     }
@@ -93,6 +98,21 @@ struct RouteMemoryTests {
         var script = Script()
         for key in Self.all { script.fail(key) }
         #expect(script.state == [nil, Self.webSocket])
+    }
+
+    // C-127
+    @Test func `a suspect route → every second attempt is that of the others, first after an answer`() {
+        var script = Script()
+        #expect(script.turns(1) == [false])
+        script.fail(Self.proxy)
+        #expect(script.turns(4) == [false, true, false, true])
+        script.fail(Self.proxy)
+        #expect(script.turns(1) == [false])
+        script.fail(Self.direct)
+        #expect(script.turns(1) == [false])
+        script.answer(Self.webSocket)
+        #expect(script.turns(1) == [true])
+        #expect(script.turns(1, on: 2) == [false])
     }
 
     // C-127

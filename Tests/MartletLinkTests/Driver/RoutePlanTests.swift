@@ -104,6 +104,10 @@ struct RoutePlanTests {
         #expect(
             plan.race(deadline: deadline)
                 == RouteRace(timeouts: [.seconds(5), .seconds(5), nil, nil], postponedCount: 2, deadline: deadline))
+        plan.postpone([RouteMemory.Key(usesProxy: true, isWebSocket: true)], isTurnOfOthers: true)
+        #expect(
+            plan.race(deadline: deadline)
+                == RouteRace(timeouts: [nil, nil, nil, nil], postponedCount: 1, deadline: deadline))
         plan.remove(0)
         #expect(plan.candidates.count == 3)
     }

@@ -46,14 +46,14 @@ struct UnansweredRouteTests {
             (self.peers, hasProxy) = (peers, peers["proxy"] != nil)
         }
 
-        private var plan: RoutePlan {
+        private mutating func nextPlan() -> RoutePlan {
             let proxies = ProxySelector(.automatic) { $0 == "HTTPS_PROXY" && hasProxy ? "http://p" : nil }
             let usesWebSocket = peers["webSocket"] != nil
             var plan = RoutePlan(
                 to: [try! Endpoint(parsing: "martlets://chat.example")], proxies: proxies, usesWebSocket: usesWebSocket)
             plan.prefer(
                 memory.route(on: Self.network), believesRefusals: memory.believesRefusals(on: Self.network))
-            plan.postpone(memory.suspects(on: Self.network))
+            plan.postpone(memory.suspects(on: Self.network), isTurnOfOthers: memory.takeTurn(on: Self.network))
             return plan
         }
 
@@ -61,7 +61,7 @@ struct UnansweredRouteTests {
 
         /// Makes an attempt. Returns the route and its result.
         mutating func attempt() -> String {
-            let plan = plan
+            let plan = nextPlan()
             latest = latest.next
             guard let winner = race(plan) else { return "none" }
             let key = plan.route(winner).key
@@ -147,6 +147,47 @@ struct UnansweredRouteTests {
         let before = script.now
         #expect(script.attempt() == "webSocket failed")
         #expect(script.now == before + RouteRace.guessTimeout)
+    }
+
+    // C-127
+    @Test func `a route without a relay, and one that needs 8 s → the slow one has every second attempt`() {
+        var script = Script(["direct": .ending(after: .zero), "webSocket": .relay(after: .seconds(8))])
+        #expect(script.attempt() == "direct failed")
+        #expect(script.attempt() == "direct failed")
+        #expect(script.now == Instant.zero + RouteRace.guessTimeout)
+        for number in 1...3 {
+            #expect(script.attempt() == "webSocket online")
+            #expect(script.now == Instant.zero + (RouteRace.guessTimeout + .seconds(8) * number))
+        }
+    }
+
+    // C-127
+    @Test func `two routes without a relay, and one that needs 8 s → it is online at the fourth attempt`() {
+        let peers = [
+            "proxy": Peer.silent(after: .zero), "direct": .relay(after: .seconds(8)),
+            "webSocket": .ending(after: .zero),
+        ]
+        #expect(Self.attempts(4, peers) == ["proxy failed", "webSocket failed", "proxy failed", "direct online"])
+    }
+
+    // C-127
+    @Test func `a suspect route that drops packets, and one that needs 8 s → the slow one has every second attempt`() {
+        var script = Script(["direct": .ending(after: .zero), "webSocket": .relay(after: .seconds(8))])
+        #expect(script.attempt() == "direct failed")
+        script.lead("direct", to: .dropping)
+        #expect(script.attempt() == "none")
+        #expect(script.attempt() == "webSocket online")
+    }
+
+    // C-127
+    @Test func `a slow route that works, later drops packets, and a suspect one with a relay → online in two attempts`()
+    {
+        var script = Script(["direct": .ending(after: .zero), "webSocket": .relay(after: .seconds(8))])
+        #expect((0..<3).map { _ in script.attempt() } == ["direct failed", "direct failed", "webSocket online"])
+        script.lead("webSocket", to: .dropping)
+        script.lead("direct", to: .relay(after: .zero))
+        #expect(script.attempt() == "none")
+        #expect(script.attempt() == "direct online")
     }
 
     // C-127
