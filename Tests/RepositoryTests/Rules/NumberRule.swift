@@ -65,7 +65,6 @@ enum NumberRule {
         "MartletRelay/Engine/DeviceRecord.swift": (5, "the same or the enclosing condition compares"),
         "MartletRelay/Engine/LogRows.swift": (1, "the row contains the offset"),
         "Memberships/RelayRoom+Undelivered.swift": (3, "offsets of the log, which are below 2⁶³ (R-158)"),
-        "Memberships/UndeliveredScan.swift": (1, "offsets of the log, which are below 2⁶³ (R-158)"),
         "MartletRelay/Engine/Publication.swift": (1, "the condition before compares"),
         "MartletRelay/Engine/RelayEngine+Memory.swift": (2, "numbers of bytes in memory"),
         "MartletRelay/Engine/Roles/RelayRoom+Roles.swift": (1, "the condition before compares"),

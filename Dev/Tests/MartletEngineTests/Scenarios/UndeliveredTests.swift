@@ -29,8 +29,8 @@ import Testing
         return counts
     }
 
-    /// Three relays with stores of different delays, at each of which a member publishes ten messages. The account carol
-    /// is absent.
+    /// Three relays with stores of different delays, at each of which a member publishes ten messages. The account
+    /// carol is absent.
     private func publish(seed: UInt64) throws -> VirtualWorld {
         let accounts = ["alice", "bob", "dave"]
         let world = world(relayCount: 3, joined: (accounts + ["carol"]).map { .named($0) }, seed: seed)
@@ -48,7 +48,7 @@ import Testing
     }
 
     //
-    @Test func `members at three relays publish → an absent account is told of each message once, the others of none`()
+    @Test func `members at three relays publish → an absent account is reported once a message`()
         throws
     {
         let world = try publish(seed: 1)
@@ -58,16 +58,16 @@ import Testing
 
     //
     @Test(arguments: 2...9 as ClosedRange<UInt64>)
-    func `appends of relays are refused, or stored without an answer → no message is told twice`(seed: UInt64) throws {
+    func `appends that are refused, or stored without an answer → no message is reported twice`(seed: UInt64) throws {
         let world = try publish(seed: seed)
         let offsets = world.relays.flatMap(\.undelivered).map(\.lastOffset)
         #expect(Set(offsets).count == offsets.count)
-        let told = counts(world)[.carol] ?? 0
-        #expect((20...30).contains(told) && counts(world).values.allSatisfy { $0 <= told })
+        let reported = counts(world)[.carol] ?? 0
+        #expect((20...30).contains(reported) && counts(world).values.allSatisfy { $0 <= reported })
     }
 
     //
-    @Test func `the publisher has left its relay, and a member at a different one receives → only the absent is told`()
+    @Test func `a member at a different relay receives what a publisher has left → only the absent is reported`()
         throws
     {
         let world = world(relayCount: 2, joined: [.bob, .carol])

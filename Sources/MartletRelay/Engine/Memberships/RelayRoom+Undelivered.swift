@@ -20,20 +20,20 @@ extension RelayRoom {
 
     /// Performs the scan before its time, since the room leaves memory for a fault.
     mutating func endScan(into effects: inout Deque<RoomEffect>) {
-        report(scan.offsets, into: &effects)
+        report(scan.runs, into: &effects)
         releaseScan()
     }
 
-    private func report(_ offsets: [ClosedRange<UInt64>], into effects: inout Deque<RoomEffect>) {
-        guard let lastOffset = offsets.last?.upperBound else { return }
-        let reports = undelivered(offsets, lastOffset)
+    private func report(_ runs: [ClosedRange<UInt64>], into effects: inout Deque<RoomEffect>) {
+        guard let lastOffset = runs.last?.upperBound else { return }
+        let reports = undelivered(runs, lastOffset)
         if !reports.isEmpty { effects.append(.undelivered(reports)) }
     }
 
     /// The reports about the messages of a scan: the accounts in the order of their names, and the sender of the newest
     /// message apart, because its newest message is a different message.
-    private func undelivered(_ offsets: [ClosedRange<UInt64>], _ lastOffset: UInt64) -> [UndeliveredReport] {
-        let messages = ScannedMessages(offsets, of: log.tail)
+    private func undelivered(_ runs: [ClosedRange<UInt64>], _ lastOffset: UInt64) -> [UndeliveredReport] {
+        let messages = ScannedMessages(runs, of: log.tail)
         var others: [UndeliveredReport.Recipient] = []
         var author: UndeliveredReport.Recipient?
         for account in memberships.joined.sorted() where mayEnter(account, .all) {
@@ -65,7 +65,7 @@ extension RelayRoom {
 
 /// The messages of a scan.
 private struct ScannedMessages {
-    private let offsets: [ClosedRange<UInt64>]
+    private let runs: [ClosedRange<UInt64>]
     /// The offsets of each account's messages that are in memory, in their order.
     private var sent: [AccountName: [UInt64]] = [:]
     /// The last message; nil if it is not in memory.
@@ -73,9 +73,9 @@ private struct ScannedMessages {
     /// The last message of another account than that of the newest one.
     private(set) var newestOfOthers: LogEntry?
 
-    init(_ offsets: [ClosedRange<UInt64>], of tail: LogRows) {
-        self.offsets = offsets
-        for range in offsets {
+    init(_ runs: [ClosedRange<UInt64>], of tail: LogRows) {
+        self.runs = runs
+        for range in runs {
             var offset = max(range.lowerBound, tail.first)
             while offset <= range.upperBound, case let row = tail.row(from: offset), let last = row.last {
                 for entry in row.prefix(while: { $0.offset <= range.upperBound }) { add(entry) }
@@ -94,7 +94,7 @@ private struct ScannedMessages {
     /// counts as one of another account.
     func count(behind offset: UInt64, notFrom account: AccountName) -> UInt64 {
         var count: UInt64 = 0
-        for range in offsets.reversed() {
+        for range in runs.reversed() {
             guard range.upperBound > offset else { break }
             count += range.upperBound - max(range.lowerBound - 1, offset)
         }

@@ -16,7 +16,7 @@ struct UndeliveredScan: ~Copyable, Neutral, Sendable {
     /// The maximum number of ranges of offsets of a scan. Beyond it the oldest are left out.
     static let maxRangeCount = 256
 
-    private var scheduled: (at: Instant, offsets: [ClosedRange<UInt64>])?
+    private var scheduled: (at: Instant, runs: [ClosedRange<UInt64>])?
     private var following: [ClosedRange<UInt64>] = []
 
     init() {}
@@ -24,12 +24,12 @@ struct UndeliveredScan: ~Copyable, Neutral, Sendable {
     /// The instant of the scan; nil if none is scheduled.
     var deadline: Instant? { scheduled?.at }
 
-    /// The offsets of the scan and those that have followed.
-    var offsets: [ClosedRange<UInt64>] { (scheduled?.offsets ?? []) + following }
+    /// The runs of offsets of the scan and those that have followed.
+    var runs: [ClosedRange<UInt64>] { (scheduled?.runs ?? []) + following }
 
     /// Bytes of the ranges.
     var byteCount: Int {
-        ((scheduled?.offsets.count ?? 0) + following.count) * MemoryLayout<ClosedRange<UInt64>>.stride
+        ((scheduled?.runs.count ?? 0) + following.count) * MemoryLayout<ClosedRange<UInt64>>.stride
     }
 
     /// The store has messages of this relay, behind all earlier ones.
@@ -50,7 +50,7 @@ struct UndeliveredScan: ~Copyable, Neutral, Sendable {
     /// - Returns: The ranges about which absent accounts are reported, in their order; none if no scan is due.
     mutating func step(delay: Duration, hasJoined: Bool, now: Instant) -> [ClosedRange<UInt64>] {
         if let scheduled, scheduled.at > now { return [] }
-        let due = scheduled?.offsets ?? []
+        let due = scheduled?.runs ?? []
         scheduled = nil
         guard hasJoined else {
             following = []
