@@ -11,7 +11,13 @@
 
 extern char **environ;
 
-/// Splits the lines of `text` into `lines`, behind the variables of this process.
+/// Whether a line has the name of a variable, up to the sign of equality.
+static bool has_name(const char *line, const char *variable) {
+    size_t length = strcspn(variable, "=");
+    return strncmp(line, variable, length) == 0 && line[length] == '=';
+}
+
+/// Splits the lines of `text`, and adds the variables of this process whose names no line has.
 static char **environment(char *text) {
     size_t count = 2;
     for (char **variable = environ; *variable; variable++) count++;
@@ -19,9 +25,15 @@ static char **environment(char *text) {
     char **variables = malloc(count * sizeof *variables);
     if (!variables) return NULL;
     size_t used = 0;
-    for (char **variable = environ; *variable; variable++) variables[used++] = *variable;
     char *rest = text;
-    for (char *line; (line = strsep(&rest, "\n"));) variables[used++] = line;
+    for (char *line; (line = strsep(&rest, "\n"));)
+        if (*line) variables[used++] = line;
+    size_t own = used;
+    for (char **variable = environ; *variable; variable++) {
+        size_t line = 0;
+        while (line < own && !has_name(variables[line], *variable)) line++;
+        if (line == own) variables[used++] = *variable;
+    }
     variables[used] = NULL;
     return variables;
 }
@@ -45,7 +57,9 @@ int32_t martlet_spawn(const struct martlet_child *child) {
 #ifdef __APPLE__
     flags |= POSIX_SPAWN_CLOEXEC_DEFAULT;
 #elif defined(__GLIBC__)
+#if __GLIBC_PREREQ(2, 34)
     posix_spawn_file_actions_addclosefrom_np(&files, 3);
+#endif
 #endif
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);

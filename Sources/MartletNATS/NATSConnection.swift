@@ -28,6 +28,8 @@ import MartletTransport
     private var connection: OpaquePointer?
     private var subscription: OpaquePointer?
     private var reopening: Task<Void, Never>?
+    /// The pause before the connection is opened again.
+    private var pause: Task<Void, Never>?
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe UnownedSerialExecutor(ordinary: loop) }
 
@@ -46,7 +48,7 @@ import MartletTransport
     ///
     /// - Parameter isRetried: Whether a server that is away is attempted again later.
     func open(isRetried: Bool) throws(NATSError) -> Int {
-        handlers.ended.withLock { $0 = NATSAction { [weak self] in Task { await self?.reopen() } } }
+        handlers.ended.withLock { $0 = NATSAction { [weak self] ended in Task { await self?.reopen(ended) } } }
         guard try connect(isRetried: isRetried) else {
             handlers.maxDatagramByteCount.withLock { $0 = RelayBusBounds.minDatagramByteCount }
             return RelayBusBounds.minDatagramByteCount
@@ -62,16 +64,22 @@ import MartletTransport
 
     /// Opens a connection again that libnats has ended, because the server has refused its credentials twice. The file
     /// of credentials is read again.
-    private func reopen() {
-        guard !handlers.isStopped.withLock({ $0 }) else { return }
+    ///
+    /// - Parameter ended: The address of the connection.
+    private func reopen(_ ended: UInt) {
+        guard unsafe UInt(bitPattern: connection) == ended else { return }
         reopening = Task {
             await end()
-            while true {
-                try? await Task.sleep(for: .milliseconds(Self.retryCap / 2 + .random(in: 0...Self.retryCap / 2)))
+            while !handlers.isStopped.withLock({ $0 }) {
+                let duration = Self.retryCap / 2 + .random(in: 0...Self.retryCap / 2)
+                let pause = Task { _ = try? await Task.sleep(for: .milliseconds(duration)) }
+                self.pause = pause
+                await pause.value
                 guard !handlers.isStopped.withLock({ $0 }) else { return }
-                guard let isConnected = try? connect(isRetried: true) else { continue }
-                if isConnected { unsafe handlers.recover(connection) }
-                return
+                do throws(NATSError) {
+                    if try connect(isRetried: true) { unsafe handlers.recover(connection) }
+                    return
+                } catch { handlers.lose(error.description) }
             }
         }
     }
@@ -89,11 +97,17 @@ import MartletTransport
         let status = unsafe natsConnection_Connect(&connection, options)
         guard status == NATS_OK || status == NATS_NOT_YET_CONNECTED else {
             let error = NATSError.unavailable(Self.text(of: status))
-            unsafe Unmanaged<NATSHandlers>.fromOpaque(context).release()
+            // A connection that is retried may yet call back.
+            if !isRetried { unsafe Unmanaged<NATSHandlers>.fromOpaque(context).release() }
             throw error
         }
-        if status != NATS_OK { handlers.lose(Self.text(of: status)) }
-        try subscribe()
+        if status != NATS_OK, !handlers.isLost { handlers.lose(Self.text(of: status)) }
+        do throws(NATSError) { try subscribe() } catch {
+            guard isRetried else { throw error }
+            // The server has refused the credentials meanwhile. The callback of the end opens the connection again.
+            unsafe natsConnection_Close(connection)
+            return false
+        }
         return status == NATS_OK
     }
 
@@ -101,11 +115,14 @@ import MartletTransport
         let context = unsafe Unmanaged.passRetained(handlers).toOpaque()
         let status = unsafe natsConnection_Subscribe(
             &subscription, connection, settings.configuration.subject, NATSHandlers.received, context)
-        guard status == NATS_OK else {
+        guard status == NATS_OK,
+            unsafe natsSubscription_SetOnCompleteCB(subscription, NATSHandlers.completed, context) == NATS_OK
+        else {
+            unsafe natsSubscription_Destroy(subscription)
+            unsafe subscription = nil
             unsafe Unmanaged<NATSHandlers>.fromOpaque(context).release()
             throw .unavailable(Self.text(of: status))
         }
-        unsafe natsSubscription_SetOnCompleteCB(subscription, NATSHandlers.completed, context)
         unsafe natsSubscription_SetPendingLimits(subscription, Self.maxPendingCount, Self.maxPendingByteCount)
     }
 
@@ -190,7 +207,7 @@ import MartletTransport
     func close() async {
         handlers.receiver.withLock { $0 = nil }
         handlers.isStopped.withLock { $0 = true }
-        reopening?.cancel()
+        pause?.cancel()
         await reopening?.value
         await end()
     }
@@ -207,7 +224,9 @@ import MartletTransport
     }
 
     private static func text(of status: natsStatus) -> String {
-        unsafe (nats_GetLastError(nil) ?? natsStatus_GetText(status)).map { unsafe String(cString: $0) } ?? ""
+        // The text is empty if the library has none.
+        let text = unsafe nats_GetLastError(nil).map { unsafe String(cString: $0) } ?? ""
+        return text.isEmpty ? unsafe String(cString: natsStatus_GetText(status)) : text
     }
 }
 
@@ -218,7 +237,7 @@ struct NATSReceiver: Sendable {
 
 /// What follows the end of a connection. A structure for the same reason.
 struct NATSAction: Sendable {
-    let perform: @Sendable () -> Void
+    let perform: @Sendable (UInt) -> Void
 }
 
 /// The callbacks of a connection, on threads of libnats.
@@ -226,8 +245,10 @@ final class NATSHandlers: Sendable {
     let receiver = Guarded<NATSReceiver?>(nil)
     let ended = Guarded<NATSAction?>(nil)
     private let onEvent: @Sendable (NATSEvent) -> Void
-    /// The reason that was reported last, since the server was connected.
-    private let reported = Guarded<String?>(nil)
+    /// The maximum number of reasons that are reported until the server is connected again.
+    private static let maxReasonCount = 8
+    /// The reasons that were reported since the server was connected.
+    private let reported = Guarded<[String]>([])
     let maxDatagramByteCount = Guarded(0)
     let isStopped = Guarded(false)
     /// An element for the end of the connection, and for that of the subscription.
@@ -260,7 +281,7 @@ final class NATSHandlers: Sendable {
     static let closed: natsConnectionHandler = { connection, context in
         if let handlers = unsafe borrowed(context), !handlers.isStopped.withLock({ $0 }) {
             unsafe handlers.lose(reason(connection))
-            handlers.ended.withLock { $0 }?.perform()
+            handlers.ended.withLock { $0 }?.perform(UInt(bitPattern: connection))
         }
         unsafe end(context)
     }
@@ -282,11 +303,15 @@ final class NATSHandlers: Sendable {
         return reason.isEmpty ? name : reason
     }
 
+    /// Whether a loss was reported since the server was connected.
+    var isLost: Bool { reported.withLock { !$0.isEmpty } }
+
     /// Reports the loss of the server, once for a reason.
     func lose(_ reason: String) {
-        let isNew = reported.withLock { last in
-            defer { last = reason }
-            return last != reason
+        let isNew = reported.withLock { reasons in
+            guard reasons.count < Self.maxReasonCount, !reasons.contains(reason) else { return false }
+            reasons.append(reason)
+            return true
         }
         if isNew { onEvent(.lost(reason)) }
     }
@@ -297,7 +322,7 @@ final class NATSHandlers: Sendable {
 
     /// Reports that the server is connected again.
     func recover(_ connection: OpaquePointer?) {
-        reported.withLock { $0 = nil }
+        reported.withLock { $0 = [] }
         let payload = Int(clamping: unsafe natsConnection_GetMaxPayload(connection))
         let needed = maxDatagramByteCount.withLock { $0 }
         onEvent(payload < needed ? .payloadTooSmall(.payloadTooSmall(byteCount: payload, needed: needed)) : .recovered)

@@ -48,6 +48,7 @@ def parsed(arguments):
                         help="an account of the relay, given twice [ada:open-sesame and bob:swordfish]")
     parser.add_argument("--tls", action="store_true", help="connect to the relay by TLS")
     parser.add_argument("--ca", metavar="FILE", help="trust the certificates in FILE")
+    parser.add_argument("--files", action="store_true", help="the relay has files for browsers (C-131)")
     parser.add_argument("--room", metavar="PREFIX", default=f"conformance {random.getrandbits(40):x}",
                         help="prefix of the names of rooms, which have to be new [at random]")
     parser.add_argument("--only", metavar="TEXT", action="append", default=[],

@@ -62,7 +62,7 @@ def main(arguments):
                 elif verbose:
                     print(f"found: {name} ({case}, {outcome.clause}: {outcome.received[:100]})")
     command = f"{sys.executable} {shlex.quote(str(HERE / 'adapters' / 'reference.py'))} {{host}} {{port}}"
-    for judged in (["--relay", f"127.0.0.1:{port}"], ["--client", command]):
+    for judged in (["--files", "--relay", f"127.0.0.1:{port}"], ["--client", command]):
         options = program.parsed(judged + CORRECT)
         outcomes = program.judged(program.chosen(program.RELAY if options.relay else program.CLIENT, []), options)
         if any(outcome.status in (FAILED, INCONCLUSIVE) for outcome in outcomes):

@@ -49,6 +49,9 @@ package final class NATSServer: Sendable {
         return path
     }
 
+    /// The log of the server.
+    package func log() throws -> String { try String(contentsOfFile: "\(folder)/log", encoding: .utf8) }
+
     /// Starts the server, again on the same port after `stop`.
     ///
     /// - Parameter changed: A different configuration; nil for that of the last start.
@@ -63,6 +66,7 @@ package final class NATSServer: Sendable {
         let started = try Subprocess(
             "/bin/bash", ["-c", script, Self.program ?? "", "-c", file, "-p", "\(number)"],
             variables: ["FOLDER=\(folder)"], input: input.fileHandleForReading.fileDescriptor)
+        try input.fileHandleForReading.close()
         process.withLock { $0 = (started, input) }
         while true {
             guard started.isRunning else { throw Failed(text: "the server has ended: \(folder)/log") }

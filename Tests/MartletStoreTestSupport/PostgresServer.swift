@@ -87,6 +87,7 @@ package final class PostgresServer: Sendable {
         let started = try Subprocess(
             Self.script, arguments, input: input.fileHandleForReading.fileDescriptor, output: STDERR_FILENO,
             errors: STDERR_FILENO)
+        try input.fileHandleForReading.close()
         process.withLock { $0 = (started, input) }
         while (try? await sql("SELECT 1")) != "1" {
             guard started.isRunning else { throw Failed(text: "the server has ended: \(folder)/server.log") }

@@ -149,6 +149,12 @@ struct RuleTests {
         #expect(MarkRule.findingsOfChildren(in: SourceFile("Benchmarks/Sources/bench/A.swift", code)) == [])
     }
 
+    @Test func `the name of a Unicode scalar → a finding`() {
+        let code = "let name = scalar.properties." + "name"
+        #expect(MarkRule.findingsOfScalarNames(in: SourceFile("Sources/Martlet/A.swift", code)).count == 1)
+        #expect(MarkRule.findingsOfScalarNames(in: SourceFile("Sources/Martlet/A.swift", code + "s")) == [])
+    }
+
     @Test func `a line beyond the maximum width in characters → a finding, except for tables`() {
         let widest = String(repeating: "é", count: ShapeRule.maxColumnCount)
         #expect(ShapeRule.findings(in: SourceFile("A.swift", widest)) == [])

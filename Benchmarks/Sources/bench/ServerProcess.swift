@@ -69,9 +69,14 @@ final class ServerProcess {
         let parent = isInMemory ? URL(filePath: "/dev/shm") : FileManager.default.temporaryDirectory
         folder = parent.appending(path: "martlet-bench-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        if kind.usesTLS { try makeCertificates(options) }
-        if kind == .syncedNATS { try makeWritesSynchronous() }
-        try start(options)
+        do {
+            if kind.usesTLS { try makeCertificates(options) }
+            if kind == .syncedNATS { try makeWritesSynchronous() }
+            try start(options)
+        } catch {
+            try? FileManager.default.removeItem(at: folder)
+            throw error
+        }
     }
 
     private func start(_ options: Options) throws {

@@ -169,10 +169,11 @@ struct martlet_child {
     const char *path;
     /// The words of the command, the last of which is followed by NULL.
     char *_Nullable const *_Nonnull arguments;
-    /// Lines NAME=VALUE in addition to the environment of this process.
+    /// Lines NAME=VALUE, which replace or extend the environment of this process.
     const char *variables;
-    /// The descriptors of its standard input, output and error; -1 for /dev/null. It inherits no others. A descriptor
-    /// below 3 must not be that of an earlier stream.
+    /// The descriptors of its standard input, output and error; -1 for /dev/null. It inherits no others, except where
+    /// the C library cannot close them (musl, glibc before 2.34). A descriptor below 3 must not be that of an earlier
+    /// stream.
     int32_t streams[3];
     /// Whether it leads a process group.
     bool has_group;

@@ -436,6 +436,12 @@ struct RelayRoom: ~Copyable, Sendable {
         guard receipts.hasUnsaved else { return }
         let deadline = saveDeadline ?? now + RoomReceipts.maxSaveDelay
         guard isAppending || isIdle || deadline <= now else { return saveDeadline = deadline }
+        saveProgress(into: &effects)
+    }
+
+    /// Passes new progress to the store at once, since the room leaves memory.
+    mutating func saveProgress(into effects: inout Deque<RoomEffect>) {
+        guard receipts.hasUnsaved else { return }
         saveDeadline = nil
         effects.append(.store(.saveProgress(name, receipts.takeUnsaved())))
     }

@@ -565,9 +565,9 @@ struct Rooms: ~Copyable, Sendable {
         guard let index = index(of: name) else { return }
         closeBatch(of: index)
         if let offset {
-            let end = rooms[index].log.lastOffset
+            let end = undeliveredDelay.map { _ in rooms[index].log.lastOffset }
             rooms[index].stored(upTo: offset, first: first, into: &effects)
-            if undeliveredDelay != nil { rooms[index].noteStored(after: end) }
+            if let end { rooms[index].noteStored(after: end) }
         } else {
             rooms[index].storeFailed(into: &effects)
         }
@@ -712,7 +712,11 @@ struct Rooms: ~Copyable, Sendable {
         if rooms[index].members.hasBusChanges { reportMembers(index, now: now) }
         memoryByteCount += rooms[index].takeChargeChange()
         deadlines.set(index, at: rooms[index].deadline)
-        if rooms[index].isIdle { return remove(index) }
+        if rooms[index].isIdle {
+            // The scan may have been the last reason to stay in memory.
+            rooms[index].saveProgress(into: &effects)
+            return remove(index)
+        }
         if rooms[index].members.hasUnfinished { markDirty(index) }
     }
 

@@ -30,7 +30,6 @@ package final class Subprocess: Sendable {
     /// The error of a program that cannot be started.
     package struct NotStarted: Error, CustomStringConvertible {
         package let description: String
-
     }
 
     /// The process ID.
@@ -45,7 +44,7 @@ package final class Subprocess: Sendable {
     ///
     /// - Parameters:
     ///   - path: the path of the program.
-    ///   - variables: lines `NAME=VALUE`, in addition to the environment of this process.
+    ///   - variables: lines `NAME=VALUE`, which replace or extend the environment of this process.
     ///   - input: the descriptor of standard input; nil for an empty one. The caller closes it.
     ///   - output: the descriptor of standard output; nil if it is discarded.
     ///   - errors: the descriptor of standard error; nil if it is discarded.

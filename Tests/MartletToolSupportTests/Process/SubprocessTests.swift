@@ -16,13 +16,21 @@ import Testing
         try input.fileHandleForWriting.close()
         let process = try Subprocess(
             "/bin/sh", ["-c", "echo \"$1\" $A $(cat); echo $B$HOME >&2; exit 3", "sh", "one\ntwo"],
-            variables: ["A=a", "B=b"], input: input.fileHandleForReading.fileDescriptor,
+            variables: ["A=a", "B=b", "HOME=c"], input: input.fileHandleForReading.fileDescriptor,
             output: output.fileHandleForWriting.fileDescriptor, errors: errors.fileHandleForWriting.fileDescriptor)
-        let home = ProcessInfo.processInfo.environment["HOME"] ?? ""
         #expect(try text(output) == "one\ntwo a input\n")
-        #expect(try text(errors) == "b\(home)\n")
+        #expect(try text(errors) == "bc\n")
         #expect(process.waitForEnd() == .exit(3))
         #expect(!process.isRunning)
+    }
+
+    @Test func `a variable of this process → replaced in the environment of a child`() throws {
+        let output = Pipe()
+        let process = try Subprocess(
+            "/usr/bin/env", variables: ["PATH=/none"], output: output.fileHandleForWriting.fileDescriptor)
+        let lines = try text(output).split(separator: "\n")
+        #expect(lines.filter { $0.hasPrefix("PATH=") } == ["PATH=/none"] && lines.count > 1)
+        #expect(process.waitForEnd() == .exit(0))
     }
 
     @Test func `no streams → an empty input, and outputs that are discarded`() async throws {

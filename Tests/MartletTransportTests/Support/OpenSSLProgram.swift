@@ -24,6 +24,7 @@ final class OpenSSLProgram: Sendable {
             input: input.fileHandleForReading.fileDescriptor, output: writer.fileDescriptor,
             errors: writer.fileDescriptor)
         try writer.close()
+        try input.fileHandleForReading.close()
         let reader = output.fileHandleForReading
         Thread.detachNewThread { self.readLines(from: reader) }
     }

@@ -37,6 +37,13 @@ enum MarkRule {
         return file.findings { $0.containsWord(child) ? "starts a child without Subprocess" : nil }
     }
 
+    /// Names of Unicode scalars, whose table the released programs do not have (Makefile, `nameless`).
+    static func findingsOfScalarNames(in file: SourceFile) -> [Finding] {
+        guard file.isSwift else { return [] }
+        let names = ["properties." + "name", "properties." + "nameAlias"]
+        return file.findings { code in names.first { code.containsWord($0) }.map { "\($0) is not in the programs" } }
+    }
+
     /// Calls in tests that wait for the wall clock. The clock of a test world is virtual.
     static func findingsOfWaiting(in file: SourceFile) -> [Finding] {
         guard file.isSwift, file.isInTests else { return [] }

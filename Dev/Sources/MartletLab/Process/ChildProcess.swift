@@ -27,7 +27,7 @@ final class ChildProcess: Sendable {
         }
         process = try Subprocess(
             Self.program.path, words, variables: environment, input: input?.fileDescriptor,
-            output: output?.fileDescriptor, errors: errors.fileHandleForWriting.fileDescriptor)
+            output: output?.fileDescriptor, errors: errors.fileHandleForWriting.fileDescriptor, isGroupLeader: true)
         try errors.fileHandleForWriting.close()
         let reader = errors.fileHandleForReading
         Thread.detachNewThread {

@@ -122,14 +122,16 @@ package struct BusPeers: Sendable {
 
     /// Takes the datagrams with the items so far.
     ///
-    /// - Parameter hasLost: Whether items in front of them were lost.
+    /// - Parameter hasLost: Whether items between or behind them were lost. The missing number follows them, since
+    ///   others would take what comes behind it as complete.
     package mutating func takeDatagrams(hasLost: Bool = false) -> [[UInt8]] {
         var writer = BusWriter(relay: id, after: number, maxByteCount: maxByteCount)
-        if hasLost || hasGap && !outgoing.isEmpty {
+        if hasGap && !outgoing.isEmpty {
             writer.skip()
             hasGap = false
         }
         for message in outgoing { writer.append(message) }
+        if hasLost { writer.skip() }
         outgoing = []
         let datagrams: [[UInt8]]
         (datagrams, number) = writer.finish()

@@ -12,8 +12,9 @@ struct BusQueue: Sendable {
     private var hasLost = false
 
     mutating func append(_ message: BusMessage) {
+        guard messages.count < Self.maxCount else { return hasLost = true }
         let end = byteCount + BusWriter.byteCount(of: message)
-        guard messages.count < Self.maxCount, end <= Self.maxByteCount else { return hasLost = true }
+        guard end <= Self.maxByteCount else { return hasLost = true }
         byteCount = end
         messages.append(message)
     }

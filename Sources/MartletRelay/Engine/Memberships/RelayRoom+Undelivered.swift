@@ -12,6 +12,8 @@ extension RelayRoom {
 
     /// Performs the scan that is due, and schedules the next one.
     mutating func scanUndelivered(after delay: Duration, now: Instant, into effects: inout Deque<RoomEffect>) {
+        // The visit of the records waits for a scan that is due.
+        if let deadline = scan.deadline, deadline > now { return }
         let hasJoined = allocatedMemberships.isAllocated && memberships.hasJoined
         let due = scan.step(delay: delay, hasJoined: hasJoined, now: now)
         if scan.deadline == nil { releaseScan() }

@@ -166,6 +166,22 @@ struct RoomUndeliveredTests {
         #expect(Self.reports(&script, after: 10).flatMap(\.recipients).map(\.account) == [.alice])
     }
 
+    //
+    @Test func `progress before the scan for which the room is in memory → passed to the store`() {
+        var script = RoomScript(
+            "alice", "bob", snapshot: Self.snapshot(joined: [.bob, .named("carol")]), undeliveredDelay: Self.delay)
+        script.fill("alice", 1...1)
+        script.now = script.now + .seconds(8)
+        Self.acknowledge(&script, "bob", upTo: 1)
+        for name in ["alice", "bob"] { script.with(name) { $0.receive(.leave($1)) } }
+        #expect(!script.drain().contains { if case .saveProgress = $0 { true } else { false } })
+        #expect(script.rooms.count == 1)
+        script.now = script.now + .seconds(2)
+        let effects = script.drain()
+        #expect(effects.contains(.saveProgress(["bob": AccountProgress(delivered: 1, read: 0)])))
+        #expect(effects.reports.count == 1 && script.rooms.count == 0)
+    }
+
     // MARK: Other relays
 
     private static let two = RelayID(rawValue: 2)
