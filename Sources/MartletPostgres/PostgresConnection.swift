@@ -90,6 +90,31 @@ typealias PostgresWork<Value> = nonisolated(nonsending) @Sendable (PostgresConne
         return connection
     }
 
+    /// Connects on a loop of its own, performs a body, and ends both.
+    ///
+    /// - Throws: `PostgresError`, or an error of the system without threads.
+    static func once<Value: Sendable>(
+        _ uri: String, _ deadlines: PostgresMachine.Deadlines = PostgresMachine.Deadlines(),
+        _ body: nonisolated(nonsending) @escaping @Sendable (PostgresConnection) async throws(PostgresError) -> Value
+    ) async throws -> Value {
+        try PostgresStore.checkURI(uri)
+        let loop = try EventLoop(name: "martlet-postgres")
+        let value = Guarded<Value?>(nil)
+        do {
+            let connection = try await open(uri, on: loop, deadlines) { connection throws(PostgresError) in
+                let result = try await body(connection)
+                value.withLock { $0 = result }
+            }
+            await connection.close()
+        } catch {
+            await loop.shutdown()
+            throw error
+        }
+        await loop.shutdown()
+        guard let value = value.withLock({ $0 }) else { throw PostgresError.closed }
+        return value
+    }
+
     private var now: Instant { Instant(nanoseconds: loop.now) }
 
     /// Waits until statements can be sent. Returns false if the connection is closed.

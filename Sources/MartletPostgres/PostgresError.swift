@@ -1,6 +1,6 @@
 /// An error of a store in PostgreSQL.
 public enum PostgresError: Error, Equatable, Sendable {
-    /// The text is not a URI of a database, or names an unknown option. The text is libpq's.
+    /// The text is not a URI of a database, or names an unknown option. The reason has no part of the URI.
     case invalidURI(String)
     /// The database cannot be reached, does not answer in time, or cannot serve a statement now. The text is that of
     /// libpq or of the server.
@@ -22,6 +22,12 @@ public enum PostgresError: Error, Equatable, Sendable {
     /// The database was used as one of other databases, or under another name; or it has rooms that are not spread.
     /// Without names, nil, it is not one of several.
     case wrongSpread(found: String?, given: String?)
+    /// The database was never used, and others with these names were.
+    case unclaimed(given: String)
+    /// The database was used as one of other databases with the same names.
+    case otherInstallation(given: String)
+    /// A database has a room that belongs to a different one of the databases.
+    case misplaced(room: String)
     /// A later version of Martlet has changed the tables.
     case laterSchema(version: Int)
     /// Too many calls wait for the database, or calls with too many bytes.
@@ -51,10 +57,18 @@ extension PostgresError: CustomStringConvertible {
         case .missingTables: "the tables were removed; restore them, or restart the relay to create empty ones"
         case .invalidSpread(let text): "rooms cannot be spread over the databases: \(text)"
         case .wrongSpread(let found?, let given?):
-            "the database was used as \(found), and not as \(given); give the names with which it was used first"
+            "the database was used as \(found), and not as \(given); give the names with which it was used first, or "
+                + dropAdvice
         case .wrongSpread(let found?, nil):
             "the database was used as \(found); give all of these with their names, NAME=URI"
         case .wrongSpread: "the database has rooms that are not spread; spread them by 'martlet store copy'"
+        case .unclaimed(let given):
+            "the database was never used as \(given), unlike others with these names; give the one that was used, or "
+                + "restore its backup"
+        case .otherInstallation(let given):
+            "the database was used as \(given) beside other databases than these; give those with which it was used "
+                + "first, or " + dropAdvice
+        case .misplaced(let room): "room \(room) is not in the database to which its name belongs; move or remove it"
         case .laterSchema(let version):
             "the tables have version \(version), and this program knows \(PostgresSchema.version); upgrade Martlet"
         case .overloaded: "too many calls wait for the database"
@@ -63,6 +77,9 @@ extension PostgresError: CustomStringConvertible {
         case .closed: "the store is closed"
         }
     }
+
+    /// The way out of starts with names that were wrong.
+    private var dropAdvice: String { "remove its tables by DROP SCHEMA … CASCADE if it has no rooms" }
 
     private static func line(_ text: String) -> String {
         text.split(whereSeparator: \.isNewline).map { $0.drop { $0 == "\t" || $0 == " " } }.joined(separator: "; ")

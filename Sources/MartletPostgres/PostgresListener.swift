@@ -31,11 +31,12 @@ actor PostgresListener {
 
     init(on loop: EventLoop) { self.loop = loop }
 
-    func open(_ uri: String, _ deadlines: PostgresMachine.Deadlines) {
+    func open(_ uri: String, as place: SpreadPlace?, _ deadlines: PostgresMachine.Deadlines) {
         let connection = PostgresConnection(
             to: uri, on: loop, deadlines,
             prepareSession: { [weak self] connection throws(PostgresError) in
                 try await PostgresSchema.prepare(connection, creates: false)
+                try await PostgresSchema.check(place, connection)
                 let channel = try await PostgresSchema.listen(connection)
                 await self?.listens(on: channel)
             }, onFailure: { _ in },

@@ -82,7 +82,7 @@ actor PostgresPool {
         isOpen.withLock { $0 = true }
         for _ in 1..<max(configuration.maxConnectionCount, 2) { connections.append(connection(to: uri)) }
         activeCount = connections.count
-        if configuration.isShared { await listener.open(uri, configuration.deadlines) }
+        if configuration.isShared { await listener.open(uri, as: configuration.place, configuration.deadlines) }
         Task { await self.serveWrites(first) }
         for connection in connections.dropFirst() { Task { await self.serveReads(connection) } }
     }
@@ -100,7 +100,7 @@ actor PostgresPool {
                 let isFirst = isWriter && self?.isOpen.withLock { !$0 } ?? false
                 try await PostgresSchema.prepare(connection, creates: isFirst)
                 if isWriter { try await PostgresSchema.lock(connection, isShared: isShared) }
-                try await PostgresSchema.check(place, claims: isFirst, connection)
+                try await PostgresSchema.check(place, connection)
             },
             onReady: { [weak self] in self?.assumeIsolated { $0.connected(isWriter: isWriter) } },
             onFailure: { [weak self] error in self?.assumeIsolated { $0.failed(error, isWriter: isWriter) } })

@@ -40,13 +40,19 @@ enum PostgresSchema {
     private static let claimPlace = PostgresStatement(
         "claim_place",
         """
-        INSERT INTO spread SELECT 1, $1::text, $2::text WHERE NOT (\(hasRecords)) ON CONFLICT (id) DO NOTHING
+        INSERT INTO spread SELECT 1, $1::text, $2::text, $3::text
+        WHERE pg_try_advisory_xact_lock_shared(\(lockKey), hashtext(current_schema())) AND NOT (\(hasRecords))
+        ON CONFLICT (id) DO NOTHING
         """)
     private static let selectPlace = PostgresStatement(
         "select_place",
         """
-        SELECT own, names, (\(hasRecords))::int::bigint FROM (VALUES (1)) AS one(id) LEFT JOIN spread USING (id)
+        SELECT (\(hasRecords))::int::bigint, own, names, installation
+        FROM (VALUES (1)) AS one(id) LEFT JOIN spread USING (id)
         """)
+    /// The same without addition 2.
+    private static let selectRecords = PostgresStatement(
+        "select_records", "SELECT (\(hasRecords))::int::bigint, NULL::text, NULL::text, NULL::text")
     private static let selectAdditions = PostgresStatement(
         "select_additions", "SELECT max(number)::bigint FROM additions")
 
@@ -71,25 +77,52 @@ enum PostgresSchema {
         guard try await connection.perform([PostgresQuery(statement)])[0].int64(0, 0) == 1 else { throw .inUse }
     }
 
-    /// Checks that the database is used under the same name, beside the same others, as before (R-228).
+    /// Checks that the database has kept a place, nil for one that is not one of several (R-228). The tables have all
+    /// additions.
     ///
-    /// - Parameter claims: Whether a database without rooms keeps the names if it has none.
-    /// - Throws: `PostgresError.wrongSpread`.
+    /// - Throws: `PostgresError.wrongSpread`, `otherInstallation` or `unclaimed`.
     nonisolated(nonsending) static func check(
-        _ place: SpreadPlace?, claims: Bool, _ connection: PostgresConnection
+        _ place: SpreadPlace?, _ connection: PostgresConnection
     ) async throws(PostgresError) {
-        var queries = [PostgresQuery(selectPlace)]
-        if claims, let place {
-            var claim = PostgresQuery(claimPlace)
-            claim.add(place.own)
-            claim.add(place.names)
-            queries.insert(claim, at: 0)
+        let kept = kept(in: try await connection.perform([PostgresQuery(selectPlace)])[0])
+        if let refusal = kept.refusal(as: place) { throw refusal }
+    }
+
+    /// What a database has kept, also one without tables.
+    nonisolated(nonsending) static func kept(_ connection: PostgresConnection) async throws(PostgresError) -> KeptPlace
+    {
+        let found = try await check(connection)
+        guard found.version > 0 else { return KeptPlace() }
+        let statement = found.additionCount ?? 0 >= spreadAddition ? selectPlace : selectRecords
+        return kept(in: try await connection.perform([PostgresQuery(statement)])[0])
+    }
+
+    /// A database without rooms keeps a place, unless it has one.
+    ///
+    /// - Parameter adopts: Whether the place may be that of a different installation with the same names.
+    /// - Returns: The place that the database has.
+    nonisolated(nonsending) static func claim(
+        _ place: SpreadPlace, adopts: Bool, _ connection: PostgresConnection
+    ) async throws(PostgresError) -> SpreadPlace {
+        var claim = PostgresQuery(claimPlace)
+        for text in [place.own, place.names, place.installation] { claim.add(text) }
+        let kept = self.kept(in: try await connection.perform([claim, PostgresQuery(selectPlace)])[1])
+        // A relay that does not share the database has it locked.
+        guard kept != KeptPlace() else { throw .inUse }
+        let refusal = kept.refusal(as: place)
+        if adopts, case .otherInstallation? = refusal, let place = kept.place { return place }
+        if let refusal { throw refusal }
+        return place
+    }
+
+    private static func kept(in result: PostgresResult) -> KeptPlace {
+        var kept = KeptPlace(hasRecords: result.int64(0, 0) != 0)
+        if !result.isNull(0, 1), let own = result.text(0, 1), let names = result.text(0, 2),
+            let installation = result.text(0, 3)
+        {
+            kept.place = SpreadPlace(own: own, names: names, installation: installation)
         }
-        let results = try await connection.perform(queries)
-        guard let result = results.last, let own = result.text(0, 0), let names = result.text(0, 1) else { return }
-        let found = result.isNull(0, 0) ? nil : SpreadPlace(own: own, names: names)
-        let isFit = found == place || found == nil && result.int64(0, 2) == 0
-        guard isFit else { throw .wrongSpread(found: found?.description, given: place?.description) }
+        return kept
     }
 
     /// Begins to receive the reports and the datagrams of other relays, and returns the channel of the latter. The
@@ -248,8 +281,16 @@ enum PostgresSchema {
             )
             """,
         ],
-        // The name of the database among those over which rooms are spread, and all their names.
-        ["CREATE TABLE spread (id bigint PRIMARY KEY CHECK (id = 1), own text NOT NULL, names text NOT NULL)"],
+        // The name of the database among those over which rooms are spread, all their names, and the ID of the
+        // installation.
+        [
+            """
+            CREATE TABLE spread (
+                id bigint PRIMARY KEY CHECK (id = 1), own text NOT NULL, names text NOT NULL,
+                installation text NOT NULL
+            )
+            """
+        ],
     ]
 
     /// Keeps roles under a lock of the rooms of their creator. The answers are those of `RolesAnswer`. The row of the

@@ -40,6 +40,23 @@ public final class PostgresSpread: DatabaseStore {
         init(_ store: PostgresStore) { self.store = store }
     }
 
+    /// A call `changes` whose parts wait for databases.
+    private struct WaitingChecks {
+        /// Nil once it is used.
+        var reply: RoomStoreReply<[RoomRevision]>?
+        /// The number of databases that have not answered.
+        var count: Int
+
+        /// The reply of the call if an answer is that of the call: the first success, or the last failure.
+        mutating func answered(
+            _ answer: Result<[RoomRevision], RoomStoreError>
+        ) -> RoomStoreReply<[RoomRevision]>? {
+            count -= 1
+            if case .failure = answer, count > 0 { return nil }
+            return reply.take()
+        }
+    }
+
     /// The maximum number of calls `changes` that wait for a database. Further ones leave its rooms out.
     static let maxCheckCount = 64
 
@@ -59,28 +76,36 @@ public final class PostgresSpread: DatabaseStore {
     ///   - configuration: The configuration of the store in each database.
     ///   - onEvent: Takes the events with the name of their database, on any thread.
     /// - Throws: `PostgresError.invalidSpread`, and `Failure` with the first database that cannot be opened, whose
-    ///   cause is `PostgresError.wrongSpread` if it was used with other names.
+    ///   cause is `PostgresError.wrongSpread`, `otherInstallation` or `unclaimed` if it was not used with these names
+    ///   and the other databases before, unlike one of them.
     public init(
         _ databases: [(name: String, uri: String)],
         configuration: PostgresStore.Configuration = PostgresStore.Configuration(),
         onEvent: @escaping @Sendable (_ database: String, PostgresEvent) -> Void = { _, _ in }
     ) async throws {
-        let spread = try RoomSpread(databases.map { $0.name })
+        let claim = try SpreadClaim(databases, configuration.deadlines)
+        let places = try await claim.claim()
         var parts: [Part] = []
-        for (name, uri) in databases.sorted(by: { $0.name < $1.name }) {
-            do {
+        var name = ""
+        do {
+            for (database, place) in zip(claim.databases, places) {
+                name = database.name
                 var configuration = configuration
-                configuration.place = SpreadPlace(name, in: spread)
-                let store = try await PostgresStore(uri, configuration: configuration) {
-                    onEvent(name, $0)
+                configuration.place = place
+                let store = try await PostgresStore(database.uri, configuration: configuration) {
+                    onEvent(place.own, $0)
                 }
                 parts.append(Part(store))
-            } catch {
-                for part in parts { await part.store.close() }
-                throw Failure(database: name, cause: error)
             }
+            for (part, database) in zip(parts, claim.databases) {
+                name = database.name
+                try await part.store.leaveCopy()
+            }
+        } catch {
+            for part in parts { await part.store.close() }
+            throw Failure(database: name, cause: error)
         }
-        (self.spread, self.parts) = (spread, parts)
+        (spread, self.parts) = (claim.spread, parts)
         (retention, features) = (parts[0].store.retention, parts[0].store.features)
     }
 
@@ -88,12 +113,7 @@ public final class PostgresSpread: DatabaseStore {
     ///
     /// - Throws: As the initializer.
     public static func check(_ databases: [(name: String, uri: String)]) async throws {
-        let spread = try RoomSpread(databases.map { $0.name })
-        for (name, uri) in databases.sorted(by: { $0.name < $1.name }) {
-            do { try await PostgresStore.check(uri, as: SpreadPlace(name, in: spread)) } catch {
-                throw Failure(database: name, cause: error)
-            }
-        }
+        _ = try await SpreadClaim(databases).check()
     }
 
     /// The bus of the database with the first name, which all relays have in common.
@@ -183,13 +203,13 @@ public final class PostgresSpread: DatabaseStore {
             .mapValues { .rooms(Dictionary(uniqueKeysWithValues: $0.map { ($0.key, $0.value) })) }
     }
 
-    private static func merge(_ parts: [[StoredRoomEntry]], _ read: MembershipRead) -> [StoredRoomEntry] {
+    static func merge(_ parts: [[StoredRoomEntry]], _ read: MembershipRead) -> [StoredRoomEntry] {
         let sorted = parts.joined().sorted { $0.room < $1.room }
         return if case .page(_, let maxCount, _) = read { Array(sorted.prefix(max(maxCount, 0))) } else { sorted }
     }
 
     /// The rooms up to the first one behind which a database may have more.
-    private static func merge(_ pages: [StoredRoomPage], _ read: RoomListRead) -> StoredRoomPage {
+    static func merge(_ pages: [StoredRoomPage], _ read: RoomListRead) -> StoredRoomPage {
         let end = pages.compactMap(\.next).min()
         let rooms = pages.flatMap(\.rooms).filter { room in end.map { room.name <= $0 } ?? true }
             .sorted { $0.name < $1.name }
@@ -197,24 +217,23 @@ public final class PostgresSpread: DatabaseStore {
         return StoredRoomPage(rooms: Array(rooms.prefix(read.limit)), next: rooms.prefix(read.limit).last?.name)
     }
 
-    /// The calls about changed rooms. The first answer is that of the call, so that it does not wait for a database
-    /// that is away, and later ones are reports.
+    /// The calls about changed rooms. The first success is the answer of the call, so that it does not wait for a
+    /// database that is away, and later ones are reports. A call that does not ask every database is answered at once,
+    /// since those that it asks may all be away.
     private func checks(
         of known: [RoomRevision], _ reply: RoomStoreReply<[RoomRevision]>
     ) -> [(place: Int, call: RoomStoreCall)] {
         let places = Dictionary(grouping: known) { spread.place(of: $0.room) }
             .filter { parts[$0.key].checkCount.withLock { $0 } < Self.maxCheckCount }
-        guard !places.isEmpty else {
-            reply.succeed([])
-            return []
-        }
-        let unused = Guarded<RoomStoreReply<[RoomRevision]>?>(reply)
+        let isAnswered = places.count < parts.count
+        if isAnswered { reply.succeed([]) }
+        let waiting = Guarded(WaitingChecks(reply: isAnswered ? nil : reply, count: places.count))
         return places.map { place, known in
             parts[place].checkCount.withLock { $0 += 1 }
             let part = RoomStoreReply<[RoomRevision]> { [weak self] answer in
                 self?.parts[place].checkCount.withLock { $0 -= 1 }
-                if let first = unused.withLock({ $0.take() }) {
-                    first.complete(answer.mapError { $0 as any Error })
+                if let reply = waiting.withLock({ $0.answered(answer) }) {
+                    reply.complete(answer.mapError { $0 as any Error })
                 } else if case .success(let found) = answer, !found.isEmpty {
                     self?.observer.withLock({ $0 })(found)
                 }

@@ -109,12 +109,8 @@ enum PostgresStatements {
     // MARK: Copies
 
     /// The source of an incomplete copy, of which a complete copy has none from now on.
-    static let openCopy = PostgresStatement(
-        "open_copy",
-        """
-        WITH gone AS (DELETE FROM copy WHERE is_complete = 1)
-        SELECT source FROM copy WHERE is_complete = 0
-        """)
+    static let copySource = PostgresStatement("copy_source", "SELECT source FROM copy WHERE is_complete = 0")
+    static let leaveCopy = PostgresStatement("leave_copy", "DELETE FROM copy WHERE is_complete = 1")
 
     // MARK: Other relays
 

@@ -86,7 +86,7 @@ public final class PostgresStore: RoomStore {
         pool = PostgresPool(configuration, on: loop, listener, onEvent: onEvent)
         do {
             try await pool.open(uri)
-            let source = try await pool.read { try await $0.run([PostgresQuery(PostgresStatements.openCopy)])[0] }
+            let source = try await pool.read { try await $0.run([PostgresQuery(PostgresStatements.copySource)])[0] }
             if let name = source.rows.first.flatMap({ source.text($0, 0) }) {
                 throw StoreTransferError.incomplete(source: name)
             }
@@ -96,6 +96,7 @@ public final class PostgresStore: RoomStore {
                 ExpiryClock(stored: UInt64(exactly: stored), wall: configuration.wallClock(), steady: .now))
             let now = expiryClock.withLock { $0.now }
             try await pool.read { try await PostgresRetention.saveClock(now, $0) }
+            if configuration.place == nil { try await leaveCopy() }
         } catch {
             await pool.close()
             await loop.shutdown()
@@ -108,6 +109,11 @@ public final class PostgresStore: RoomStore {
             }
         }
         passes.withLock { $0 = task }
+    }
+
+    /// The store is a copy no more.
+    func leaveCopy() async throws {
+        try await pool.read { _ = try await $0.run([PostgresQuery(PostgresStatements.leaveCopy)]) }
     }
 
     deinit {
@@ -125,14 +131,13 @@ public final class PostgresStore: RoomStore {
 
     /// Checks a URI without a connection.
     ///
-    /// - Throws: `PostgresError.invalidURI`.
+    /// - Throws: `PostgresError.invalidURI`, whose text has no part of the URI.
     public static func checkURI(_ uri: String) throws(PostgresError) {
         guard isURI(uri) else { throw .invalidURI("it does not begin with postgres:// or postgresql://") }
-        var message: UnsafeMutablePointer<CChar>?
-        defer { unsafe PQfreemem(message) }
-        let options = unsafe PQconninfoParse(uri, &message)
+        // The text of libpq has parts of the URI, which may be the password.
+        let options = unsafe PQconninfoParse(uri, nil)
         guard unsafe options != nil else {
-            throw .invalidURI(unsafe message.map { unsafe String(cString: $0) } ?? "no memory")
+            throw .invalidURI("libpq cannot parse it; escape characters of names and passwords as %XX")
         }
         unsafe PQconninfoFree(options)
     }
@@ -141,26 +146,15 @@ public final class PostgresStore: RoomStore {
     ///
     /// - Throws: `PostgresError`, or an error of the system without threads.
     public static func check(_ uri: String) async throws {
-        try await check(uri, as: nil, ignoresNames: true)
+        try await check(uri, isAlone: false)
     }
 
-    /// - Parameters:
-    ///   - place: The place of the database among several; nil for one that is not.
-    ///   - ignoresNames: Whether the database may have any place.
-    package static func check(_ uri: String, as place: SpreadPlace?, ignoresNames: Bool = false) async throws {
-        try checkURI(uri)
-        let loop = try EventLoop(name: "martlet-postgres")
-        var failure: PostgresError?
-        do throws(PostgresError) {
-            let connection = try await PostgresConnection.open(uri, on: loop) { connection throws(PostgresError) in
-                let found = try await PostgresSchema.check(connection)
-                guard !ignoresNames, found.additionCount ?? 0 >= PostgresSchema.spreadAddition else { return }
-                try await PostgresSchema.check(place, claims: false, connection)
-            }
-            await connection.close()
-        } catch { failure = error }
-        await loop.shutdown()
-        if let failure { throw failure }
+    /// - Parameter isAlone: Whether a database that is one of several is refused.
+    package static func check(_ uri: String, isAlone: Bool) async throws {
+        let kept = try await PostgresConnection.once(uri) { connection throws(PostgresError) in
+            try await PostgresSchema.kept(connection)
+        }
+        if isAlone, let refusal = kept.refusal(as: nil) { throw refusal }
     }
 
     /// Completes the waiting calls if the database answers, and ends the connections. Later calls fail.

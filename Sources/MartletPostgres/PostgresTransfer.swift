@@ -22,7 +22,7 @@ package class PostgresTransferSource: TransferSource {
         let loop = try EventLoop(name: "martlet-postgres")
         try await self.init(uri, loop) { connection throws(PostgresError) in
             try await PostgresSchema.prepare(connection, creates: false)
-            try await PostgresSchema.check(place, claims: false, connection)
+            try await PostgresSchema.check(place, connection)
         }
     }
 
@@ -42,7 +42,10 @@ package class PostgresTransferSource: TransferSource {
                         PostgresStatement("idle_timeout", "SET idle_in_transaction_session_timeout = '10min'")),
                 ])
             }
-            let facts = try await connection.run([PostgresQuery(PostgresStatements.identity)])[0]
+            let rights = try await connection.run([PostgresQuery(PostgresStatements.readsServer)])[0]
+            let statement =
+                rights.int64(0, 0) == 1 ? PostgresStatements.serverIdentity : PostgresStatements.identity
+            let facts = try await connection.run([PostgresQuery(statement)])[0]
             identity = "the database \(facts.text(0, 0) ?? "")"
         } catch {
             await loop.shutdown()
@@ -178,8 +181,17 @@ package final class PostgresTransferDestination: PostgresTransferSource, Transfe
         try await self.init(uri, loop) { connection throws(PostgresError) in
             try await PostgresSchema.prepare(connection, creates: true)
             try await PostgresSchema.lock(connection, isShared: false)
-            try await PostgresSchema.check(place, claims: true, connection)
+            try await PostgresSchema.check(place, connection)
         }
+    }
+
+    /// Whether a copy can begin, without a change.
+    ///
+    /// - Throws: `StoreTransferError.notEmpty`.
+    nonisolated(nonsending) func checkCopy(of source: String) async throws {
+        var check = PostgresQuery(PostgresStatements.canBeginCopy)
+        check.add(source)
+        guard try await connection.run([check])[0].int64(0, 0) == 1 else { throw StoreTransferError.notEmpty }
     }
 
     nonisolated(nonsending) package func beginCopy(of source: String) async throws {
@@ -319,12 +331,18 @@ package final class PostgresTransferDestination: PostgresTransferSource, Transfe
 
 extension PostgresStatements {
     /// The name of a database that does not depend on the address by which it is reached.
-    fileprivate static let identity = PostgresStatement(
-        "identity",
-        """
-        SELECT current_database() || ' (' || (SELECT oid FROM pg_database WHERE datname = current_database()) || '.'
+    fileprivate static let identity = PostgresStatement("identity", "SELECT \(name)")
+    /// The same with the identifier of the server: fresh servers give their databases equal numbers.
+    fileprivate static let serverIdentity = PostgresStatement(
+        "server_identity",
+        "SELECT \(name) || ', server ' || (SELECT system_identifier FROM pg_control_system())")
+    /// Whether the role may read the identifier of the server.
+    fileprivate static let readsServer = PostgresStatement(
+        "reads_server", "SELECT has_function_privilege('pg_control_system()', 'EXECUTE')::int::bigint")
+    private static let name = """
+        current_database() || ' (' || (SELECT oid FROM pg_database WHERE datname = current_database()) || '.'
             || to_regclass('rooms')::oid || '), schema ' || current_schema()
-        """)
+        """
     fileprivate static let roomNames = PostgresStatement(
         "room_names", "SELECT name FROM rooms WHERE name > $1::bytea ORDER BY name LIMIT $2::bigint")
     fileprivate static let rolesPage = PostgresStatement(
@@ -346,11 +364,14 @@ extension PostgresStatements {
     fileprivate static let beginCopy = PostgresStatement(
         "begin_copy",
         """
-        INSERT INTO copy SELECT 1, convert_from($1::bytea, 'UTF8'), 0
-        WHERE EXISTS (SELECT FROM copy WHERE source = convert_from($1::bytea, 'UTF8')) OR NOT (
-            EXISTS (SELECT FROM rooms) OR EXISTS (SELECT FROM roles) OR EXISTS (SELECT FROM memberships))
+        INSERT INTO copy SELECT 1, convert_from($1::bytea, 'UTF8'), 0 WHERE \(isFit)
         ON CONFLICT (id) DO UPDATE SET source = excluded.source, is_complete = 0 RETURNING id
         """)
+    fileprivate static let canBeginCopy = PostgresStatement("can_begin_copy", "SELECT (\(isFit))::int::bigint")
+    private static let isFit = """
+        EXISTS (SELECT FROM copy WHERE source = convert_from($1::bytea, 'UTF8')) OR NOT (
+            EXISTS (SELECT FROM rooms) OR EXISTS (SELECT FROM roles) OR EXISTS (SELECT FROM memberships))
+        """
     fileprivate static let endCopy = PostgresStatement("end_copy", "UPDATE copy SET is_complete = 1")
     /// Rooms have the versions of their roles.
     fileprivate static let endRoles = PostgresStatement(

@@ -63,13 +63,15 @@ package struct SpreadPlace: Equatable, Sendable, CustomStringConvertible {
     let own: String
     /// The names of all databases in ascending order, with commas.
     let names: String
+    /// The random ID of the installation, which all its databases have.
+    let installation: String
 
-    init(own: String, names: String) {
-        (self.own, self.names) = (own, names)
+    init(own: String, names: String, installation: String) {
+        (self.own, self.names, self.installation) = (own, names, installation)
     }
 
-    package init(_ own: String, in spread: RoomSpread) {
-        self.init(own: own, names: spread.names.joined(separator: ","))
+    init(_ own: String, in spread: RoomSpread, of installation: String) {
+        self.init(own: own, names: spread.names.joined(separator: ","), installation: installation)
     }
 
     package var description: String { "\(own) of \(names)" }

@@ -14,8 +14,9 @@ package class SpreadTransferSource: TransferSource {
     ///
     /// - Throws: `PostgresError.invalidSpread`, or `PostgresSpread.Failure`.
     package convenience init(_ databases: [(name: String, uri: String)]) async throws {
-        let spread = try RoomSpread(databases.map { $0.name })
-        self.init(spread, try await Self.open(databases, spread) { try await PostgresTransferSource($0, as: $1) })
+        let claim = try SpreadClaim(databases)
+        let places = try await claim.places()
+        self.init(claim.spread, try await Self.open(claim, places) { try await PostgresTransferSource($0, as: $1) })
     }
 
     fileprivate init(_ spread: RoomSpread, _ parts: [PostgresTransferSource]) {
@@ -24,12 +25,11 @@ package class SpreadTransferSource: TransferSource {
     }
 
     fileprivate static func open<Part: PostgresTransferSource>(
-        _ databases: [(name: String, uri: String)], _ spread: RoomSpread,
-        _ open: (String, SpreadPlace) async throws -> Part
+        _ claim: SpreadClaim, _ places: [SpreadPlace], _ open: (String, SpreadPlace) async throws -> Part
     ) async throws -> [Part] {
         var parts: [Part] = []
-        for (name, uri) in databases.sorted(by: { $0.name < $1.name }) {
-            do { parts.append(try await open(uri, SpreadPlace(name, in: spread))) } catch {
+        for ((name, uri), place) in zip(claim.databases, places) {
+            do { parts.append(try await open(uri, place)) } catch {
                 for part in parts { await part.close() }
                 throw PostgresSpread.Failure(database: name, cause: error)
             }
@@ -49,8 +49,17 @@ package class SpreadTransferSource: TransferSource {
 
     nonisolated(nonsending) package func rooms(after room: RoomName?) async throws -> [RoomName] {
         var pages: [[RoomName]] = []
-        for part in parts { pages.append(try await part.rooms(after: room)) }
+        for (place, part) in parts.enumerated() {
+            pages.append(try await part.rooms(after: room))
+            try check(pages[place], in: place)
+        }
         return Self.merge(pages, by: \.bytes)
+    }
+
+    /// A room of a different database would be left out of the copy.
+    private func check(_ rooms: [RoomName], in place: Int) throws(PostgresSpread.Failure) {
+        guard let room = rooms.first(where: { spread.place(of: $0) != place }) else { return }
+        throw PostgresSpread.Failure(database: spread.names[place], cause: PostgresError.misplaced(room: room.text))
     }
 
     nonisolated(nonsending) package func begin(_ room: RoomName) async throws -> TransferredRoom? {
@@ -68,7 +77,10 @@ package class SpreadTransferSource: TransferSource {
         of part: TransferredPart, after last: TransferredRecord?
     ) async throws -> [TransferredRecord] {
         var pages: [[TransferredRecord]] = []
-        for database in parts { pages.append(try await database.records(of: part, after: last)) }
+        for (place, database) in parts.enumerated() {
+            pages.append(try await database.records(of: part, after: last))
+            try check(pages[place].map(\.room), in: place)
+        }
         return Self.merge(pages, by: \.key)
     }
 
@@ -85,8 +97,10 @@ package final class SpreadTransferDestination: SpreadTransferSource, TransferDes
     ///
     /// - Throws: `PostgresError.invalidSpread`, or `PostgresSpread.Failure`.
     package convenience init(_ databases: [(name: String, uri: String)]) async throws {
-        let spread = try RoomSpread(databases.map { $0.name })
-        self.init(spread, try await Self.open(databases, spread) { try await PostgresTransferDestination($0, as: $1) })
+        let claim = try SpreadClaim(databases)
+        let places = try await claim.claim()
+        self.init(
+            claim.spread, try await Self.open(claim, places) { try await PostgresTransferDestination($0, as: $1) })
     }
 
     private init(_ spread: RoomSpread, _ targets: [PostgresTransferDestination]) {
@@ -95,6 +109,7 @@ package final class SpreadTransferDestination: SpreadTransferSource, TransferDes
     }
 
     nonisolated(nonsending) package func beginCopy(of source: String) async throws {
+        for target in targets { try await target.checkCopy(of: source) }
         for target in targets { try await target.beginCopy(of: source) }
     }
 

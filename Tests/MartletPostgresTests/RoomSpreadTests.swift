@@ -1,3 +1,4 @@
+import MartletRelay
 import MartletWire
 import Testing
 
@@ -59,5 +60,83 @@ import Testing
             }
         }
         #expect(try RoomSpread((0..<16).map { "db_\($0)-x" }).names.count == 16)
+    }
+
+    // MARK: Pages
+
+    private func page(_ names: String..., next: String? = nil) -> StoredRoomPage {
+        let rooms = names.map {
+            StoredRoomPage.Room(name: RoomName($0)!, log: LogID(rawValue: 1), lastOffset: 0, firstOffset: 1)
+        }
+        return StoredRoomPage(rooms: rooms, next: next.map { RoomName($0)! })
+    }
+
+    //
+    @Test func `pages of two databases → their rooms in order, up to the limit and the first end of a page`() {
+        func merged(_ pages: [StoredRoomPage], limit: Int) -> [String?] {
+            let page = PostgresSpread.merge(pages, RoomListRead(limit: limit))
+            return page.rooms.map(\.name.text) + ["then", page.next?.text]
+        }
+        #expect(merged([page(), page()], limit: 2) == ["then", nil])
+        #expect(merged([page("b"), page("a")], limit: 2) == ["a", "b", "then", nil])
+        // One more than the limit.
+        #expect(merged([page("a", "c"), page("b")], limit: 2) == ["a", "b", "then", "b"])
+        // More than a page in each database.
+        #expect(merged([page("a", "c", next: "c"), page("b", "d", next: "d")], limit: 2) == ["a", "b", "then", "b"])
+        #expect(merged([page("a", "b", next: "b"), page("c", "d", next: "d")], limit: 2) == ["a", "b", "then", "b"])
+        #expect(merged([page("a", "b", next: "b"), page("c", "d")], limit: 2) == ["a", "b", "then", "b"])
+        // A page of visited rooms that ends early, also without a room.
+        #expect(merged([page("a", next: "b"), page("b", "c")], limit: 3) == ["a", "b", "then", "b"])
+        #expect(merged([page(next: "a"), page("b")], limit: 3) == ["then", "a"])
+    }
+
+    //
+    @Test func `entries of an account in two databases → in order, and a page up to its limit`() {
+        func entries(_ names: String...) -> [StoredRoomEntry] {
+            names.map { name in
+                let record = MembershipRecord(isJoined: true, changedAt: 1)
+                return StoredRoomEntry(RoomEntry(RoomName(name)!, record))
+            }
+        }
+        let parts = [entries("a", "c", "d"), entries("b", "e")]
+        func merged(_ read: MembershipRead) -> [String] { PostgresSpread.merge(parts, read).map(\.room.text) }
+        #expect(merged(.names) == ["a", "b", "c", "d", "e"])
+        #expect(merged(.page(after: nil, maxCount: 5)) == ["a", "b", "c", "d", "e"])
+        #expect(merged(.page(after: nil, maxCount: 3)) == ["a", "b", "c"])
+        #expect(merged(.page(after: nil, maxCount: 0)) == [] && merged(.page(after: nil, maxCount: -1)) == [])
+    }
+
+    // MARK: Claims
+
+    //
+    @Test func `what databases have kept → the installation, or the first cause of a refusal`() throws {
+        let spread = try names("a", "b", "c")
+        func kept(_ name: String, of installation: String = "1", records: Bool = false) -> KeptPlace {
+            KeptPlace(place: SpreadPlace(name, in: spread, of: installation), hasRecords: records)
+        }
+        let (empty, used) = (KeptPlace(), KeptPlace(hasRecords: true))
+        func installation(_ kept: [KeptPlace], isUsed: Bool = false) throws -> String? {
+            try SpreadClaim.installation(kept, spread, isUsed: isUsed)
+        }
+        #expect(try installation([empty, empty, empty]) == nil)
+        #expect(try installation([kept("a"), kept("b"), kept("c", records: true)], isUsed: true) == "1")
+        // A first start claims c, b and a.
+        #expect(try installation([empty, empty, kept("c")]) == "1")
+        #expect(try installation([empty, kept("b"), kept("c")]) == "1")
+        for (all, name, expected) in [
+            ([kept("a"), empty, kept("c")], "b", .unclaimed(given: "b of a,b,c")),
+            ([empty, kept("b", records: true), kept("c")], "a", .unclaimed(given: "a of a,b,c")),
+            ([empty, kept("b"), used], "c", .wrongSpread(found: nil, given: "c of a,b,c")),
+            ([kept("a"), kept("b", of: "2"), kept("c")], "b", .otherInstallation(given: "b of a,b,c")),
+            ([empty, kept("c"), kept("b")], "b", .wrongSpread(found: "c of a,b,c", given: "b of a,b,c")),
+        ] as [([KeptPlace], String, PostgresError)] {
+            #expect {
+                _ = try installation(all)
+            } throws: {
+                guard let failure = $0 as? PostgresSpread.Failure else { return false }
+                return failure.database == name && failure.cause as? PostgresError == expected
+            }
+        }
+        #expect(throws: PostgresSpread.Failure.self) { try installation([empty, empty, empty], isUsed: true) }
     }
 }

@@ -14,7 +14,12 @@ enum StorePlace: Sendable {
     init(_ texts: [String], of option: String) throws(UsageError) {
         let named = texts.compactMap { Self.named($0) }
         if texts.count == 1, named.isEmpty {
-            self = PostgresStore.isURI(texts[0]) ? .database(texts[0]) : .directory(texts[0])
+            let text = texts[0]
+            // A mistyped URI may have a password, which the path of a directory would show in errors.
+            guard PostgresStore.isURI(text) || text.firstRange(of: "://") == nil else {
+                throw UsageError(message: "'\(option)' is a directory, postgres://USER@HOST/DATABASE, or NAME=URI")
+            }
+            self = PostgresStore.isURI(text) ? .database(text) : .directory(text)
             return
         }
         guard named.count == texts.count else {
@@ -40,7 +45,7 @@ enum StorePlace: Sendable {
     func check() async throws {
         switch self {
         case .directory: break
-        case .database(let uri): try await PostgresStore.check(uri, as: nil)
+        case .database(let uri): try await PostgresStore.check(uri, isAlone: true)
         case .databases(let databases): try await PostgresSpread.check(databases)
         }
     }

@@ -97,7 +97,12 @@ struct PostgresSpreadTests {
     private func expectRefused(
         _ databases: [String: String], _ database: String, found: String?, given: String?
     ) async throws {
-        let expected = PostgresError.wrongSpread(found: found, given: given)
+        try await expectRefused(databases, database, .wrongSpread(found: found, given: given))
+    }
+
+    private func expectRefused(
+        _ databases: [String: String], _ database: String, _ expected: PostgresError
+    ) async throws {
         for open in [
             { @Sendable in _ = try await PostgresSpread.patient(databases) },
             { @Sendable in try await PostgresSpread.check(databases.map { ($0.key, $0.value) }) },
@@ -128,7 +133,7 @@ struct PostgresSpreadTests {
         try await expectRefused(["b": b, "c": c, "d": further], "b", found: "b of b,c", given: "b of b,c,d")
         let alone = PostgresError.wrongSpread(found: "c of b,c", given: nil)
         await #expect(throws: alone) { try await PostgresStore.patient(c) }
-        await #expect(throws: alone) { try await PostgresStore.check(c, as: nil) }
+        await #expect(throws: alone) { try await PostgresStore.check(c, isAlone: true) }
         try await PostgresStore.check(c)
         await (try await PostgresSpread.patient(databases)).close()
         #expect(try await server.sql("SELECT count(*) FROM pg_namespace WHERE nspname = 'martlet'", in: further) == "0")
@@ -146,9 +151,113 @@ struct PostgresSpreadTests {
     }
 
     // R-228
-    @Test func `a database that becomes a different one while the store is open → its calls wait, as if it were away`()
+    @Test func `an empty database beside ones that were used → refused, and it is not changed`() async throws {
+        let (b, c) = (try #require(databases["b"]), try #require(databases["c"]))
+        let empty = try await server.database()
+        let store = try await PostgresSpread.patient(databases)
+        // The first database is claimed last, so this was no start that was interrupted.
+        try await expectRefused(["b": b, "c": empty], "c", .unclaimed(given: "c of b,c"))
+        _ = try await store.load(.lobby)
+        try await expectRefused(["b": b, "c": empty], "c", .unclaimed(given: "c of b,c"))
+        try await expectRefused(["b": empty, "c": c], "b", .unclaimed(given: "b of b,c"))
+        await store.close()
+        try await expectRefused(["b": empty, "c": c], "b", .unclaimed(given: "b of b,c"))
+        #expect(try await server.sql("SELECT count(*) FROM pg_namespace WHERE nspname = 'martlet'", in: empty) == "0")
+    }
+
+    // R-228
+    @Test func `a database of a different installation with the same names → refused`() async throws {
+        let others = ["b": try await server.database(), "c": try await server.database()]
+        for databases in [databases, others] { await (try await PostgresSpread.patient(databases)).close() }
+        let mixed = ["b": try #require(databases["b"]), "c": try #require(others["c"])]
+        try await expectRefused(mixed, "c", .otherInstallation(given: "c of b,c"))
+    }
+
+    // R-228
+    @Test func `a first start that was interrupted before the first database → a later start claims it`() async throws {
+        let identity = "SELECT installation FROM martlet.spread"
+        await (try await PostgresSpread.patient(databases)).close()
+        let installation = try await server.sql(identity, in: databases["c"])
+        try await server.sql("DELETE FROM martlet.spread", in: databases["b"])
+        await (try await PostgresSpread.patient(databases)).close()
+        #expect(try await server.sql(identity, in: databases["b"]) == installation && !installation.isEmpty)
+        #expect(try await server.sql(identity, in: databases["c"]) == installation)
+    }
+
+    // R-228
+    @Test func `first starts at the same time, with equal names and with exchanged ones → both, and at most one`()
         async throws
     {
+        async let first = PostgresSpread.patient(databases)
+        async let second = PostgresSpread.patient(databases)
+        for store in [try await first, try await second] { await store.close() }
+        let (b, c) = (try await server.database(), try await server.database())
+        func start(_ databases: [String: String]) async -> PostgresSpread? {
+            try? await PostgresSpread.patient(databases)
+        }
+        async let straight = start(["b": b, "c": c])
+        async let exchanged = start(["b": c, "c": b])
+        let opened = [await straight, await exchanged].compactMap { $0 }
+        #expect(opened.count <= 1)
+        for store in opened { await store.close() }
+        // The way out of databases without rooms.
+        for uri in [b, c] { try await server.sql("DROP SCHEMA martlet CASCADE", in: uri) }
+        await (try await PostgresSpread.patient(["b": c, "c": b])).close()
+    }
+
+    // R-228
+    @Test func `an open database without a place → refused to stores with a place, and to sources of copies`()
+        async throws
+    {
+        let uri = try #require(databases["b"])
+        await (try await PostgresStore.patient(uri)).close()
+        let place = SpreadPlace("b", in: try RoomSpread(["b", "c"]), of: "1")
+        var configuration = PostgresStore.Configuration.patient()
+        configuration.place = place
+        let expected = PostgresError.unclaimed(given: "b of b,c")
+        await #expect(throws: expected) { try await PostgresStore(uri, configuration: configuration) }
+        await #expect(throws: expected) { try await PostgresTransferSource(uri, as: place) }
+        let all = databases.map { ($0.key, $0.value) }
+        await #expect(throws: PostgresSpread.Failure.self) { try await SpreadTransferSource(all) }
+        try await PostgresSpread.check(all)
+    }
+
+    // R-229
+    @Test func `a database that cannot be opened → an error with its name, the others are closed and still copies`()
+        async throws
+    {
+        let (b, c) = (try #require(databases["b"]), try #require(databases["c"]))
+        await #expect {
+            try await PostgresSpread.patient(["b": b, "c": "postgres://nobody@/none?host=/nowhere"])
+        } throws: {
+            guard let failure = $0 as? PostgresSpread.Failure, failure.database == "c" else { return false }
+            return if case .unavailable? = failure.cause as? PostgresError { true } else { false }
+        }
+        await (try await PostgresSpread.patient(databases)).close()
+        try await server.sql("INSERT INTO martlet.copy VALUES (1, 'a source', 1)", in: b)
+        try await server.sql("INSERT INTO martlet.copy VALUES (1, 'a source', 0)", in: c)
+        await #expect {
+            try await PostgresSpread.patient(databases)
+        } throws: {
+            guard let failure = $0 as? PostgresSpread.Failure, failure.database == "c" else { return false }
+            return failure.cause as? StoreTransferError == .incomplete(source: "a source")
+        }
+        #expect(try await server.sql("SELECT is_complete FROM martlet.copy", in: b) == "1")
+        let sessions = """
+            SELECT count(*) FROM pg_stat_activity
+            WHERE datname = current_database() AND application_name = 'martlet'
+            """
+        for uri in [b, c] { while try await server.sql(sessions, in: uri) != "0" { await Task.yield() } }
+        try await server.sql("UPDATE martlet.copy SET is_complete = 1", in: c)
+        await (try await PostgresSpread.patient(databases)).close()
+        for uri in [b, c] { #expect(try await server.sql("SELECT count(*) FROM martlet.copy", in: uri) == "0") }
+    }
+
+    // R-228
+    @Test(arguments: ["own", "installation"])
+    func `a database that becomes a different one while the store is open → its calls wait, as if it were away`(
+        column: String
+    ) async throws {
         let store = try await PostgresSpread.patient(databases)
         _ = try await store.load(.attic)
         _ = try await store.load(.lobby)
@@ -157,7 +266,8 @@ struct PostgresSpreadTests {
             let count = "SELECT sessions FROM pg_stat_database WHERE datname = '\(name)'"
             return try #require(Int(try await server.sql(count)))
         }
-        try await server.sql("UPDATE martlet.spread SET own = 'c'", in: databases["b"])
+        let kept = try await server.sql("SELECT \(column) FROM martlet.spread", in: databases["b"])
+        try await server.sql("UPDATE martlet.spread SET \(column) = 'c'", in: databases["b"])
         let before = try await sessions()
         try await server.sql(
             """
@@ -168,7 +278,13 @@ struct PostgresSpreadTests {
         // The store has five connections, which are refused again and again.
         while try await sessions() < before + 12 { await Task.yield() }
         #expect(try await store.append(entries(1...1), to: .lobby) == 1)
-        try await server.sql("UPDATE martlet.spread SET own = 'b'", in: databases["b"])
+        // The connection to other relays checks the place, too.
+        let listening = """
+            SELECT count(*) FROM pg_stat_activity
+            WHERE datname = current_database() AND query = 'SET synchronous_commit = off'
+            """
+        #expect(try await server.sql(listening, in: databases["b"]) == "0")
+        try await server.sql("UPDATE martlet.spread SET \(column) = '\(kept)'", in: databases["b"])
         #expect(try await appended == 1)
         await store.close()
     }
@@ -224,21 +340,47 @@ struct PostgresSpreadTests {
         store.observe { continuation.yield($0) }
         try await outage.stop()
         #expect(try await store.changes(since: known).map(\.room) == [.lobby])
-        // The calls that wait for a database are bounded.
+        // A call for rooms whose databases may all be away is answered at once: a relay has one at a time. The
+        // calls that wait for a database are bounded.
         let answers = Guarded(0)
         for _ in 1..<PostgresSpread.maxCheckCount {
             store.perform([.changes(since: [known[0]], RoomStoreReply { _ in answers.withLock { $0 += 1 } })])
         }
+        #expect(answers.withLock { $0 } == PostgresSpread.maxCheckCount - 1)
         #expect(try await store.changes(since: [known[0]]).isEmpty)
-        #expect(try await store.changes(since: known).map(\.room) == [.lobby])
-        #expect(answers.withLock { $0 } == 0)
+        // Only the other database is asked, whose answer is a report then.
+        var iterator = reports.makeAsyncIterator()
+        #expect(try await store.changes(since: known).isEmpty)
+        #expect(await iterator.next()?.map(\.room) == [.lobby])
         async let listed = store.memberships(of: alice, .names)
         try await outage.start()
-        var iterator = reports.makeAsyncIterator()
-        #expect(await iterator.next()?.map(\.room) == [.attic])
+        for _ in 0..<PostgresSpread.maxCheckCount { #expect(await iterator.next()?.map(\.room) == [.attic]) }
         #expect(try await listed.isEmpty)
-        while answers.withLock({ $0 }) < PostgresSpread.maxCheckCount - 1 { await Task.yield() }
-        #expect(try await store.changes(since: [known[0]]).map(\.lastOffset) == [3])
+        #expect(try await store.changes(since: [known[0]]).isEmpty)
+        #expect(await iterator.next()?.map(\.lastOffset) == [3])
+        await store.close()
+    }
+
+    // R-227, R-229
+    @Test func `changes while calls of one of two databases fail at once → the answer of the other`() async throws {
+        let outage = try await PostgresServer(settings: ["fsync=off"])
+        let databases = ["b": try await outage.database(), "c": try #require(self.databases["c"])]
+        var configuration = PostgresStore.Configuration.patient()
+        configuration.maxWait = .zero
+        let (events, continuation) = AsyncStream<String>.makeStream()
+        let store = try await PostgresSpread(databases.map { ($0.key, $0.value) }, configuration: configuration) {
+            if case .lost = $1 { continuation.yield($0) }
+        }
+        let known = [
+            RoomRevision(room: .attic, log: try await store.load(.attic).log, lastOffset: 0),
+            RoomRevision(room: .lobby, log: try await store.load(.lobby).log, lastOffset: 0),
+        ]
+        _ = try await store.append(entries(1...3), to: .lobby)
+        try await outage.stop()
+        var iterator = events.makeAsyncIterator()
+        #expect(await iterator.next() == "b")
+        await #expect(throws: (any Error).self) { try await store.append(entries(1...1), to: .attic) }
+        #expect(try await store.changes(since: known).map(\.room) == [.lobby])
         await store.close()
     }
 }

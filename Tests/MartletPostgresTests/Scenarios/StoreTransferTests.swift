@@ -203,6 +203,61 @@ struct StoreTransferTests {
         await #expect(throws: StoreTransferError.notEmpty) { try await copy(to, next) }
     }
 
+    //
+    @Test func `one of two destinations has rooms → a typed error, and the other is no copy`() async throws {
+        let (from, to) = (Place.directory(), try await Place.databases("b", "c"))
+        await close(try await from.open())
+        let used = try await to.open()
+        _ = try await used.load(.lobby)
+        await close(used)
+        await #expect(throws: StoreTransferError.notEmpty) { try await copy(from, to) }
+        guard case .databases(let databases) = to else { return }
+        let server = try await PostgresServer.common()
+        #expect(try await server.sql("SELECT count(*) FROM martlet.rooms", in: databases["b"]) == "0")
+        #expect(try await server.sql("SELECT count(*) FROM martlet.copy", in: databases["b"]) == "0")
+    }
+
+    //
+    @Test func `a room in a database that is not its own → a typed error in the place of a copy without it`()
+        async throws
+    {
+        let (from, to) = (try await Place.databases("b", "c"), Place.directory())
+        let store = try await from.open()
+        _ = try await store.load(.attic)
+        await close(store)
+        guard case .databases(let databases) = from else { return }
+        let server = try await PostgresServer.common()
+        try await server.sql("UPDATE martlet.rooms SET name = 'lobby'", in: databases["b"])
+        await #expect {
+            _ = try await copy(from, to)
+        } throws: {
+            guard let failure = $0 as? PostgresSpread.Failure, failure.database == "b" else { return false }
+            return failure.cause as? PostgresError == .misplaced(room: "lobby")
+        }
+    }
+
+    @Test func `the identity of a source → it has the identifier of the server, unless the role may not read it`()
+        async throws
+    {
+        let server = try await PostgresServer.common()
+        let uri = try await server.database()
+        await close(try await Place.database(uri).open())
+        let number = try await server.sql("SELECT system_identifier FROM pg_control_system()", in: uri)
+        let source = try await PostgresTransferSource(uri)
+        #expect(source.identity.hasSuffix(", server \(number)"))
+        await source.close()
+        let role = "reader_\(UInt64.random(in: 0 ... .max))"
+        for statement in [
+            "CREATE ROLE \(role)", "GRANT USAGE ON SCHEMA martlet TO \(role)",
+            "GRANT SELECT ON ALL TABLES IN SCHEMA martlet TO \(role)",
+            "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC",
+        ] { try await server.sql(statement, in: uri) }
+        let reader = try await PostgresTransferSource(uri + "&options=-crole%3D\(role)")
+        #expect(source.identity == reader.identity + ", server \(number)")
+        await reader.close()
+        for statement in ["DROP OWNED BY \(role)", "DROP ROLE \(role)"] { try await server.sql(statement, in: uri) }
+    }
+
     @Test func `rooms that the source has removed → removed; a changed copy → the differences are stated`()
         async throws
     {

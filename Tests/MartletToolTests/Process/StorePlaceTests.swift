@@ -32,6 +32,8 @@ import Testing
         #expect(message("db1=postgres://h/1", "d") == form)
         #expect(message("a=postgres://h/1", "a=postgres://h/2")?.hasSuffix("the name 'a' is given twice") == true)
         #expect(message("A=postgres://h/1")?.hasPrefix("'--store': rooms cannot be spread") == true)
+        let forms = "'--store' is a directory, postgres://USER@HOST/DATABASE, or NAME=URI"
+        #expect(message("postgre://a:secret@h/d") == forms && message("db1=postgre://a:secret@h/d") == forms)
         #expect(message("=postgres://h/1")?.hasPrefix("'--store': rooms cannot be spread") == true)
     }
 
