@@ -286,22 +286,37 @@ function martlet.dissector(tvb, pinfo, tree)
     return tvb:len()
 end
 
--- Binary messages of a WebSocket (C-120). A frame may span messages: its first part is kept for the next one.
+-- Binary messages of a WebSocket (C-120). A frame may span messages: its parts are kept until the last one.
 local web = Proto("martlet_web", "Martlet over WebSocket")
--- The parts, by the number of the packet, in the order of its messages.
-local parts = {}
+-- What each message contains, by the number of the packet, in the order of its messages: the joined bytes that end with
+-- it if a frame began in an earlier one, true if none did, false inside a frame.
+local messages = {}
 
-function web.init() parts = {} end
+function web.init() messages = {} end
+
+-- Adds a message to the parts of the direction, and returns what the message contains.
+local function join(way, bytes)
+    local open = way.open
+    if not open then return true end
+    table.insert(open.parts, bytes)
+    open.missing = open.missing - #bytes
+    return open.missing <= 0 and table.concat(open.parts)
+end
 
 function web.dissector(tvb, pinfo, tree)
     local way = wayOf(connectionOf(pinfo), pinfo)
-    local kept = parts[pinfo.number] or { at = 0 }
-    parts[pinfo.number] = kept
-    if not pinfo.visited then table.insert(kept, way.part or "") end
-    local bytes = nextOf(kept) .. tvb:raw()
-    local whole = #bytes > tvb:len() and ByteArray.new(bytes, true):tvb("Frame in several messages") or tvb
-    local offset = dissect(whole, pinfo, tree)
-    if not pinfo.visited then way.part = offset and bytes:sub(offset + 1) end
+    local kept = messages[pinfo.number] or { at = 0 }
+    messages[pinfo.number] = kept
+    if not pinfo.visited then table.insert(kept, join(way, tvb:raw())) end
+    local content = nextOf(kept)
+    pinfo.cols.protocol = "Martlet"
+    if not content then return tvb:len() end
+    local whole = content == true and tvb or ByteArray.new(content, true):tvb("Frame in several messages")
+    local offset, missing = dissect(whole, pinfo, tree)
+    if not pinfo.visited then
+        if missing == DESEGMENT_ONE_MORE_SEGMENT then missing = 1 end
+        way.open = offset and { parts = { whole:raw(offset) }, missing = missing }
+    end
     return tvb:len()
 end
 

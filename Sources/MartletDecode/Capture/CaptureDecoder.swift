@@ -136,7 +136,9 @@ public final class CaptureDecoder {
 
     /// Ends the capture. Incomplete frames are reported as notes.
     public func finish() {
-        for connection in connections.values.sorted(by: { $0.number < $1.number }) { connection.finish() }
+        for connection in connections.values.sorted(by: {
+            ($0.number, $0.firstPacketNumber) < ($1.number, $1.firstPacketNumber)
+        }) { connection.finish() }
         connections = [:]
     }
 

@@ -13,7 +13,7 @@ internal import MartletWire
 /// | plain | nothing | |
 struct CapturedCarrier {
     /// The reason why a direction cannot be read.
-    enum Failure: Error, Equatable {
+    enum Failure: Equatable {
         /// The connection has TLS.
         case encrypted
         /// An answer of HTTP with this status, which begins no WebSocket.
@@ -31,65 +31,82 @@ struct CapturedCarrier {
 
     private static let request = Array("GET ".utf8)
     private static let answer = Array("HTTP/1.1 ".utf8)
+    private static let olderAnswer = Array("HTTP/1.0 ".utf8)
     private static let emptyLine: UInt32 = 0x0D0A_0D0A
     private static let handshakeOfTLS: [UInt8] = [0x16, 0x03]
 
     private var state = State.detecting([])
 
-    /// Returns the bytes of frames of Martlet among the next bytes of the direction, from the first one on.
-    mutating func read(_ bytes: [UInt8]) throws(Failure) -> [UInt8] {
+    /// Whether the bytes so far end in the beginning of a head of HTTP or TLS, or inside a head.
+    var isInHead: Bool {
         switch state {
-        case .plain: return bytes
-        case .detecting(let earlier): return try detect(earlier + bytes)
+        case .detecting(let bytes): !bytes.isEmpty
+        case .head: true
+        case .messages, .plain: false
+        }
+    }
+
+    /// Returns the bytes of frames of Martlet among the next bytes of the direction, from the first one on, and the
+    /// reason why none follow them. After a failure no further bytes are read.
+    mutating func read(_ bytes: [UInt8]) -> (frames: [UInt8], failure: Failure?) {
+        switch state {
+        case .plain: return (bytes, nil)
+        case .detecting(let earlier): return detect(earlier + bytes)
         case .head(var last, let ofClient):
             for (index, byte) in bytes.enumerated() {
                 last = last << 8 | UInt32(byte)
                 guard last == Self.emptyLine else { continue }
                 state = .messages(WebSocketReader(ofClient: ofClient))
-                return try read(Array(bytes[(index + 1)...]))
+                return read(Array(bytes[(index + 1)...]))
             }
             state = .head(last: last, ofClient: ofClient)
-            return []
+            return ([], nil)
         case .messages(var reader):
-            do throws(WebSocketError) {
-                let payload = try Self.payload(bytes.rawBytes, &reader)
-                state = .messages(reader)
-                return payload
-            } catch {
-                throw .webSocket(error)
-            }
+            let result = Self.payload(bytes.rawBytes, &reader)
+            state = .messages(reader)
+            return result
         }
     }
 
-    private mutating func detect(_ bytes: [UInt8]) throws(Failure) -> [UInt8] {
-        if bytes.starts(with: Self.handshakeOfTLS) { throw .encrypted }
-        // No frame begins with a letter (W-5).
-        for begin in [Self.request, Self.answer] where begin.starts(with: bytes.prefix(begin.count)) {
-            let isAnswer = begin == Self.answer
+    private mutating func detect(_ bytes: [UInt8]) -> (frames: [UInt8], failure: Failure?) {
+        // No frame begins with a letter or the first byte of TLS (W-5).
+        for begin in [Self.request, Self.answer, Self.olderAnswer, Self.handshakeOfTLS]
+        where begin.starts(with: bytes.prefix(begin.count)) {
+            let isAnswer = begin == Self.answer || begin == Self.olderAnswer
             guard bytes.count >= begin.count + (isAnswer ? 3 : 0) else {
                 state = .detecting(bytes)
-                return []
+                return ([], nil)
             }
-            let status = String(decoding: bytes[begin.count...].prefix(3), as: UTF8.self)
-            guard !isAnswer || status == "101" else { throw .answer(status: status) }
+            if begin == Self.handshakeOfTLS { return ([], .encrypted) }
+            let status = bytes[begin.count...].prefix(3)
+            if isAnswer, !status.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains) { break }
+            if isAnswer, begin == Self.olderAnswer || !status.elementsEqual("101".utf8) {
+                return ([], .answer(status: String(decoding: status, as: UTF8.self)))
+            }
             state = .head(last: 0, ofClient: !isAnswer)
-            return try read(bytes)
+            return read(bytes)
         }
         state = .plain
-        return bytes
+        return (bytes, nil)
     }
 
-    private static func payload(_ bytes: RawSpan, _ reader: inout WebSocketReader) throws(WebSocketError) -> [UInt8] {
+    private static func payload(
+        _ bytes: RawSpan, _ reader: inout WebSocketReader
+    ) -> (frames: [UInt8], failure: Failure?) {
         var payload: [UInt8] = []
         var offset = 0
-        while let event = try reader.next(in: bytes, at: &offset) {
-            guard case .data(let range, let key) = event else { continue }
-            payload += [UInt8](capacity: range.count) { output in
-                output.append(bytes: bytes.extracting(range))
-                output.mask(from: 0, key: key)
+        do throws(WebSocketError) {
+            while let event = try reader.next(in: bytes, at: &offset) {
+                guard case .data(let range, let key) = event else { continue }
+                payload += [UInt8](capacity: range.count) { output in
+                    output.append(bytes: bytes.extracting(range))
+                    output.mask(from: 0, key: key)
+                }
             }
+            return (payload, nil)
+        } catch {
+            return (payload, .webSocket(error))
         }
-        return payload
     }
 }
 

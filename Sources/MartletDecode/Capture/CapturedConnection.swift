@@ -77,7 +77,12 @@ final class CapturedConnection {
 
     /// Ends both streams at the end of the capture.
     func finish() {
-        for direction in StreamDirection.allCases where !self[direction].hasEnded && !undecoded.contains(direction) {
+        for direction in StreamDirection.allCases where !undecoded.contains(direction) && !isForeign {
+            if carriers[direction.rawValue].isInHead, hasKnownPort || decoder != nil {
+                skip(direction, "the bytes end in the head of HTTP or TLS")
+                continue
+            }
+            if self[direction].hasEnded { continue }
             if self[direction].hasGap {
                 noteGap(direction)
             } else {
@@ -98,25 +103,16 @@ final class CapturedConnection {
     }
 
     private func decode(_ bytes: [UInt8], _ direction: StreamDirection, _ time: UInt64) {
-        guard let bytes = frames(bytes, direction, time), !bytes.isEmpty else { return }
-        if decoder?.hasFrames(direction) != true, !isDecodable(bytes, direction, time) { return }
-        (decoder ?? makeDecoder()).receive(
-            bytes, on: direction, time: time, hasBeginning: self[direction].hasBeginning)
-    }
-
-    /// Returns the bytes of frames in bytes of a direction; nil if its carrier cannot be read.
-    private func frames(_ bytes: [UInt8], _ direction: StreamDirection, _ time: UInt64) -> [UInt8]? {
-        guard self[direction].hasBeginning else { return bytes }
-        do throws(CapturedCarrier.Failure) {
-            return try carriers[direction.rawValue].read(bytes)
-        } catch {
-            skip(direction, "\(error)", time)
-            return nil
+        let hasBeginning = self[direction].hasBeginning
+        let (frames, failure) = hasBeginning ? carriers[direction.rawValue].read(bytes) : (bytes, nil)
+        if !frames.isEmpty, decoder?.hasFrames(direction) == true || isDecodable(frames, direction, time) {
+            (decoder ?? makeDecoder()).receive(frames, on: direction, time: time, hasBeginning: hasBeginning)
         }
+        if let failure, !isForeign { skip(direction, failure.description, time) }
     }
 
     /// Ends the decoding of a direction with a note, or that of a connection that is not known to be Martlet.
-    private func skip(_ direction: StreamDirection, _ text: String, _ time: UInt64) {
+    private func skip(_ direction: StreamDirection, _ text: String, _ time: UInt64? = nil) {
         guard hasKnownPort || decoder != nil else {
             isForeign = true
             _ = count(.foreign)

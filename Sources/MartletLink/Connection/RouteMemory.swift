@@ -4,7 +4,7 @@
 /// |---|---|---|
 /// | unknown | nothing | a connection on it has an answer, or ends without one |
 /// | working: a relay has answered on it | the number of refusals | an answer on a different route; an end without one |
-/// | suspect: its latest connection ended without the answer of a relay | its place behind the other routes, and whether these have the whole next attempt | an answer on it; every route is suspect: only the latest one remains so |
+/// | suspect: its latest connection ended without the answer of a relay | its place behind the other routes, and whether these have the whole next attempt | an answer on it; `maxAnswerCount`; no route has a handshake in an attempt of the others; every route is suspect: only the latest one remains so |
 ///
 /// | state of a connection | owns | ends |
 /// |---|---|---|
@@ -14,11 +14,22 @@ struct RouteMemory: Sendable {
     static let maxNetworkCount = 16
     /// The maximum number of consecutive refusals that end an attempt without other routes.
     static let maxRefusalCount = 8
+    /// The maximum number of consecutive answers on other routes while a route is suspect. Beyond it the oldest suspect
+    /// route has the chance of the others again.
+    static let maxAnswerCount = 8
 
     /// A route without the reason for its use and without the address of a proxy.
     struct Key: Hashable, Sendable {
         var usesProxy: Bool
         var isWebSocket: Bool
+    }
+
+    /// What an attempt tries.
+    struct Turn: Equatable, Sendable {
+        /// Whether the routes that are not suspect have the whole attempt, so that the suspect ones have no time in it.
+        var isOfOthers = false
+        /// A number that chooses one of several addresses for a proxy.
+        var address = 0
     }
 
     private struct Entry: Sendable {
@@ -31,10 +42,13 @@ struct RouteMemory: Sendable {
         var isTurnOfOthers = false
         /// The number of attempts that the host of the server has refused since the route has worked.
         var refusalCount = 0
+        /// The number of answers since a route has become suspect, or has ceased to be so by `maxAnswerCount`.
+        var answerCount = 0
     }
 
     /// The networks, the one that was used last at the end.
     private var entries: [Entry] = []
+    private var addressTurn = 0
     /// The connections on which no relay has answered, with all routes of their attempts: the current one, and one
     /// beside it (C-63).
     private var unanswered: [ConnectionID: (key: Key, routes: [Key], network: NetworkID)] = [:]
@@ -45,12 +59,24 @@ struct RouteMemory: Sendable {
     /// Returns the routes of a network that are tried last, in this order.
     func suspects(on network: NetworkID) -> [Key] { entry(network)?.suspects ?? [] }
 
-    /// Returns whether the attempt that begins now is that of the routes that are not suspect, so that the suspect ones
-    /// have no time in it. Every second attempt is one, so that a slow route is reached, and a suspect one, too.
-    mutating func takeTurn(on network: NetworkID) -> Bool {
-        guard let index = entries.firstIndex(where: { $0.network == network }) else { return false }
-        defer { entries[index].isTurnOfOthers.toggle() }
-        return entries[index].isTurnOfOthers
+    /// Returns the turn of the attempt that begins now. Where a route is suspect, every second attempt is that of the
+    /// others, so that a slow route is reached, and a suspect one, too. It has the address of the attempt before it, so
+    /// that each address has attempts of both kinds.
+    mutating func takeTurn(on network: NetworkID) -> Turn {
+        var isOfOthers = false
+        if let index = entries.firstIndex(where: { $0.network == network }), !entries[index].suspects.isEmpty {
+            isOfOthers = entries[index].isTurnOfOthers
+            entries[index].isTurnOfOthers.toggle()
+        }
+        if !isOfOthers { addressTurn += 1 }
+        return Turn(isOfOthers: isOfOthers, address: addressTurn)
+    }
+
+    /// No route has had a handshake in an attempt of the routes that are not suspect. These may drop packets, beside a
+    /// suspect route that is too slow for the rest of an attempt.
+    mutating func turnOfOthersFailed(on network: NetworkID) {
+        guard let index = entries.firstIndex(where: { $0.network == network }) else { return }
+        entries[index].suspects = []
     }
 
     /// The handshake of a route is complete, but not that of the link.
@@ -65,6 +91,11 @@ struct RouteMemory: Sendable {
         (entry.working, entry.refusalCount) = (key, 0)
         entry.suspects.removeAll { $0 == key }
         entry.isTurnOfOthers = true
+        entry.answerCount += 1
+        if entry.answerCount >= Self.maxAnswerCount {
+            entry.suspects = Array(entry.suspects.dropFirst())
+            entry.answerCount = 0
+        }
         use(entry)
     }
 
@@ -74,6 +105,7 @@ struct RouteMemory: Sendable {
         var entry = entry(network) ?? Entry(network: network)
         if entry.working == key { entry.working = nil }
         if !entry.suspects.contains(key) { entry.isTurnOfOthers = false }
+        entry.answerCount = 0
         entry.suspects.removeAll { $0 == key }
         entry.suspects.append(key)
         // Each route is tried once without the others, even one that is slow beside those without a relay.

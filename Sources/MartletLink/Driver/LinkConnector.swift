@@ -199,44 +199,40 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
 
     private func connect(_ id: ConnectionID, redirect: String?) {
         cancelAttempt()
-        let endpoints: [Endpoint]
         switch redirect.map({
             RedirectTarget($0, from: configuration.endpoints, allowsPlaintext: configuration.allowsPlaintext)
         }) {
-        case nil: endpoints = configuration.endpoints
+        case nil:
+            let plan = memory.plan(
+                to: configuration.endpoints, proxies: proxies, usesWebSocket: usesWebSocket, on: network)
+            start(id, plan)
         case .endpoint(let endpoint):
             // A connection without the proxy may be what the user has to prevent (C-126).
             if let fault = Set(proxies.faults(for: endpoint)).subtracting(proxyFaults).first {
                 return connectFailed(id, .proxyFailure, "the server redirects to \(endpoint): \(fault)")
             }
-            endpoints = [endpoint]
-        case .refused(let failure, let detail): return connectFailed(id, failure, detail)
+            start(id, RoutePlan(to: [endpoint], proxies: proxies, usesWebSocket: usesWebSocket))
+        case .refused(let failure, let detail): connectFailed(id, failure, detail)
         }
-        start(id, to: endpoints)
     }
+
+    /// Whether attempts have a WebSocket on port 443. A loop with a host has none, like proxies.
+    private var usesWebSocket: Bool { configuration.permitsWebSocket && loop.host == nil }
 
     /// Opens a backup connection only if TCP has made no progress on the current one. Otherwise a second connection
     /// would add load to a slow relay and retransmissions to a slow path (C-63).
     private func connectBackup(_ id: ConnectionID, beside current: ConnectionID) {
         guard transports[current]?.isStalled == true else { return handle(.connectFailed(id)) }
         fetchCredential(id)
-        start(id, to: configuration.endpoints, repeatDelay: .milliseconds(500), on: routes[current]?.key)
+        var plan = RoutePlan(
+            to: configuration.endpoints, proxies: proxies, turn: Int(id.rawValue), usesWebSocket: usesWebSocket)
+        if let route = routes[current]?.key { plan.keep(route) }
+        start(id, plan, repeatDelay: .milliseconds(500))
     }
 
-    /// Starts an attempt on the routes to the endpoints, or on one of them only.
-    private func start(
-        _ id: ConnectionID, to endpoints: [Endpoint], repeatDelay: Duration? = nil, on route: RouteMemory.Key? = nil
-    ) {
+    /// Starts an attempt on the routes of a plan.
+    private func start(_ id: ConnectionID, _ plan: RoutePlan, repeatDelay: Duration? = nil) {
         cancelAttempt()
-        var plan = RoutePlan(
-            to: endpoints, proxies: proxies, turn: Int(id.rawValue),
-            usesWebSocket: configuration.permitsWebSocket && loop.host == nil)
-        if let route {
-            plan.keep(route)
-        } else {
-            plan.prefer(memory.route(on: network), believesRefusals: memory.believesRefusals(on: network))
-            plan.postpone(memory.suspects(on: network), isTurnOfOthers: memory.takeTurn(on: network))
-        }
         var options = RouteAttempt.Options()
         options.timeout = configuration.deadlines.connecting
         options.repeatDelay = repeatDelay
@@ -344,15 +340,14 @@ package final class LinkConnector: @unchecked Sendable {  // all state is used o
         self.attempt = nil
         switch result {
         case .success(let (index, transport)):
-            let key = plan.candidates[index].key
-            memory.opened(id, on: key, of: plan.candidates.map(\.key), network: network)
-            routes[id] = (key, plan.route(index), plan.hasChoice)
+            memory.opened(id, on: index, of: plan, network: network)
+            routes[id] = (plan.candidates[index].key, plan.route(index), plan.hasChoice)
             transports[id] = transport
             transport.replaceHandler(ConnectionHandler(id, self))
             connected(id, transport)
         case .failure(let failures):
             let failure = failures.failure
-            if failure == .notListening { memory.noteRefusal(on: network) }
+            memory.failed(plan, isRefusal: failure == .notListening, on: network)
             let isTimeout = failures.entries.count == 1 && failures.entries[0].error == .timedOut
             let detail = isTimeout ? "no connection within \(configuration.deadlines.connecting)" : failures.detail
             connectFailed(id, failure, detail)

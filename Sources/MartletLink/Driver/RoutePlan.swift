@@ -20,7 +20,9 @@ package struct RoutePlan: Sendable {
     /// The number of routes at the end that start only when no other is left.
     private var postponedCount = 0
     /// Whether the other routes have the whole attempt.
-    private var isTurnOfOthers = false
+    fileprivate var isTurnOfOthers = false
+    /// The network whose memory has ordered the routes, and learns from them; nil for none.
+    fileprivate var network: NetworkID?
     /// Whether a route was removed.
     private var isReduced = false
     private var remembered: RouteMemory.Key?
@@ -89,7 +91,7 @@ package struct RoutePlan: Sendable {
     /// Moves the routes on which no relay has answered to the end, in this order.
     ///
     /// - Parameter isTurnOfOthers: Whether the other routes have the whole attempt in place of `guessTimeout`.
-    mutating func postpone(_ keys: [RouteMemory.Key], isTurnOfOthers: Bool = false) {
+    mutating func postpone(_ keys: [RouteMemory.Key], isTurnOfOthers: Bool) {
         self.isTurnOfOthers = isTurnOfOthers
         let late = keys.compactMap { key in candidates.first { $0.key == key } }
         candidates.removeAll { keys.contains($0.key) }
@@ -154,5 +156,35 @@ package struct RoutePlan: Sendable {
             }
         return ConnectionRoute(
             proxy: candidate.proxy?.address.endpoint.hostAndPort, isWebSocket: candidate.isWebSocket, reason: reason)
+    }
+}
+
+extension RouteMemory {
+    /// Returns the routes of the attempt that begins now, to the addresses of the configuration on a network.
+    mutating func plan(
+        to endpoints: [Endpoint], proxies: ProxySelector, usesWebSocket: Bool, on network: NetworkID
+    ) -> RoutePlan {
+        let turn = takeTurn(on: network)
+        var plan = RoutePlan(to: endpoints, proxies: proxies, turn: turn.address, usesWebSocket: usesWebSocket)
+        plan.prefer(route(on: network), believesRefusals: believesRefusals(on: network))
+        plan.postpone(suspects(on: network), isTurnOfOthers: turn.isOfOthers)
+        plan.network = network
+        return plan
+    }
+
+    /// A route of a plan has carried a connection to the end of its handshake. The path may have changed since the
+    /// attempt began. The target of a redirect teaches nothing, because a route to it may not be one to the server.
+    mutating func opened(_ id: ConnectionID, on index: Int, of plan: RoutePlan, network: NetworkID) {
+        guard plan.network != nil else { return }
+        opened(id, on: plan.candidates[index].key, of: plan.candidates.map(\.key), network: network)
+    }
+
+    /// An attempt has ended without a handshake.
+    ///
+    /// - Parameter isRefusal: Whether the host of the server has answered that no server listens.
+    mutating func failed(_ plan: RoutePlan, isRefusal: Bool, on network: NetworkID) {
+        guard let begin = plan.network else { return }
+        if plan.isTurnOfOthers { turnOfOthersFailed(on: begin) }
+        if isRefusal { noteRefusal(on: network) }
     }
 }

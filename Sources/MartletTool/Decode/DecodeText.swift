@@ -29,7 +29,7 @@ struct DecodeText: Sendable {
                     + "\(position.offset): \(fault.text); the rest of this direction is not read"
             ]
         case .note(let position, let text):
-            return [head(position, session: "-", "-") + "--- \(text)"]
+            return [head(position, session: "-", "-") + "--- \(SafeText.line(text))"]
         }
     }
 

@@ -98,6 +98,36 @@ import Testing
         for heard in [refused, secured, invalid] { #expect(heard.frames.isEmpty && heard.faults == []) }
     }
 
+    @Test func `a message, then an invalid frame in the same segment → the frames of the message, then a note`() {
+        let hello = frame(Handshake.hello())
+        let client = Self.request + message(hello, key: 0x0102_0304) + message(hello, key: nil)
+        for ports in [[], [40_001]] as [Set<UInt16>] {
+            let heard = connect(client, [], size: 10_000, ports: ports).0
+            #expect(heard.frames.map(\.header.type) == [.hello])
+            #expect(heard.notes == ["a WebSocket frame has the mask of the other side"] && heard.faults == [])
+        }
+    }
+
+    @Test(arguments: [1, 1000])
+    func `TLS and HTTP 1.0 in segments of any size → a note`(size: Int) {
+        let secured = connect([0x16, 3, 1, 0, 200], [], size: size, ports: [40_001]).0
+        #expect(secured.notes == ["the connection has TLS: its bytes cannot be read"] && secured.faults == [])
+        let older = connect(Self.request, Array("HTTP/1.0 101 OK\r\n\r\n".utf8), size: size, ports: [40_001]).0
+        #expect(older.notes == ["an answer of HTTP with the status 101, and no WebSocket"] && older.faults == [])
+    }
+
+    @Test func `control characters in place of the status → a fault without them`() {
+        let heard = connect(Self.request, Array("HTTP/1.1 \u{1B}[2J".utf8), size: 1000, ports: [40_001]).0
+        #expect(heard.notes == [] && heard.faults == ["badMagic at 0"])
+    }
+
+    @Test func `bytes that end in the head of HTTP → a note on a known port`() {
+        let half = Array(Self.request.prefix(20))
+        #expect(connect(half, [0x16], size: 1000, ports: [40_001]).0.notes.count == 2)
+        let (heard, number) = connect(half, [0x16], size: 1000, ports: [])
+        #expect(heard.notes == [] && number == 0)
+    }
+
     @Test(arguments: ["HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 101 Switching Protocols\r\n\r\nbytes of another protocol"])
     func `HTTP on a port that is not known → skipped`(answer: String) {
         let (heard, number) = connect(Self.request + Self.request, Array(answer.utf8), size: 3, ports: [])

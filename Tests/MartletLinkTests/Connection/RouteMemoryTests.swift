@@ -34,7 +34,7 @@ struct RouteMemoryTests {
 
         /// Begins attempts on a network. Returns whether each is that of the routes that are not suspect.
         mutating func turns(_ count: Int, on number: Int = 1) -> [Bool] {
-            (0..<count).map { _ in memory.takeTurn(on: network(number)) }
+            (0..<count).map { _ in memory.takeTurn(on: network(number)).isOfOthers }
         }
 
         /// The working route of the first network, and the suspect ones.
@@ -113,6 +113,45 @@ struct RouteMemoryTests {
         script.answer(Self.webSocket)
         #expect(script.turns(1) == [true])
         #expect(script.turns(1, on: 2) == [false])
+    }
+
+    // C-127
+    @Test func `turns → an attempt of the others has the address of the one before it, and each other one the next`() {
+        var script = Script()
+        func address() -> Int { script.memory.takeTurn(on: Self.network(1)).address }
+        #expect([address(), address()] == [1, 2])
+        script.fail(Self.proxy)
+        #expect((0..<4).map { _ in address() } == [3, 3, 4, 4])
+        script.answer(Self.direct)
+        #expect((0..<3).map { _ in address() } == [4, 5, 5])
+    }
+
+    // C-127
+    @Test func `no handshake in an attempt of the others → no route is suspect`() {
+        var script = Script()
+        script.answer(Self.webSocket)
+        script.fail(Self.proxy)
+        script.memory.turnOfOthersFailed(on: Self.network(2))
+        #expect(script.state == [Self.webSocket, Self.proxy])
+        script.memory.turnOfOthersFailed(on: Self.network(1))
+        #expect(script.state == [Self.webSocket])
+        #expect(script.turns(2) == [false, false])
+    }
+
+    // C-127
+    @Test
+    func `eight answers on other routes → the oldest suspect one is not suspect; an end between them → no change`() {
+        var script = Script()
+        script.fail(Self.proxy)
+        script.fail(Self.direct)
+        for _ in 1..<RouteMemory.maxAnswerCount { script.answer(Self.webSocket) }
+        script.fail(Self.direct)
+        for _ in 1..<RouteMemory.maxAnswerCount { script.answer(Self.webSocket) }
+        #expect(script.state == [Self.webSocket, Self.proxy, Self.direct])
+        script.answer(Self.webSocket)
+        #expect(script.state == [Self.webSocket, Self.direct])
+        for _ in 0..<RouteMemory.maxAnswerCount { script.answer(Self.webSocket) }
+        #expect(script.state == [Self.webSocket])
     }
 
     // C-127

@@ -95,9 +95,11 @@ struct RoutePlanTests {
     @Test func `suspect routes → they are last in their order, and the others have limited times`() throws {
         var plan = try Self.plan("martlets://chat.example", variables: Self.http)
         plan.prefer(RouteMemory.Key(usesProxy: false, isWebSocket: true))
-        plan.postpone([
-            RouteMemory.Key(usesProxy: false, isWebSocket: false), RouteMemory.Key(usesProxy: true, isWebSocket: true),
-        ])
+        plan.postpone(
+            [
+                RouteMemory.Key(usesProxy: false, isWebSocket: false),
+                RouteMemory.Key(usesProxy: true, isWebSocket: true),
+            ], isTurnOfOthers: false)
         let keys = plan.candidates.indices.map { plan.route($0).key }
         #expect(keys == ["webSocket", "proxy", "direct", "webSocketThroughProxy"])
         let deadline = Instant.zero + .seconds(9)
@@ -115,7 +117,7 @@ struct RoutePlanTests {
     // C-127
     @Test func `no route but suspect ones → none waits for another`() throws {
         var plan = try Self.plan("martlets://chat.example")
-        plan.postpone(plan.candidates.map(\.key).reversed())
+        plan.postpone(plan.candidates.map(\.key).reversed(), isTurnOfOthers: false)
         #expect(plan.candidates.map(\.isWebSocket) == [true, false])
         let deadline = Instant.zero + .seconds(9)
         #expect(plan.race(deadline: deadline) == RouteRace(timeouts: [.seconds(5), nil], deadline: deadline))

@@ -33,8 +33,10 @@ struct UnansweredRouteTests {
     private struct Script {
         private static let network = NetworkID(rawValue: 1)
 
-        private var peers: [String: Peer]
-        private let hasProxy: Bool
+        /// By the host of the server, and the keys of the routes.
+        private var peers: [String: [String: Peer]]
+        private let endpoints: [Endpoint]
+        private let proxies: ProxySelector
         private let deadlines = ConnectionMachine.Deadlines()
         private var memory = RouteMemory()
         private var latest = ConnectionID.none
@@ -43,36 +45,48 @@ struct UnansweredRouteTests {
 
         /// - Parameter peers: By the keys of the routes.
         init(_ peers: [String: Peer]) {
-            (self.peers, hasProxy) = (peers, peers["proxy"] != nil)
+            self.init(["a"], peers, proxy: peers["proxy"] == nil ? nil : "http://p")
         }
 
-        private mutating func nextPlan() -> RoutePlan {
-            let proxies = ProxySelector(.automatic) { $0 == "HTTPS_PROXY" && hasProxy ? "http://p" : nil }
-            let usesWebSocket = peers["webSocket"] != nil
-            var plan = RoutePlan(
-                to: [try! Endpoint(parsing: "martlets://chat.example")], proxies: proxies, usesWebSocket: usesWebSocket)
-            plan.prefer(
-                memory.route(on: Self.network), believesRefusals: memory.believesRefusals(on: Self.network))
-            plan.postpone(memory.suspects(on: Self.network), isTurnOfOthers: memory.takeTurn(on: Self.network))
-            return plan
+        /// A client of several hosts that are reached in the same way.
+        init(_ hosts: [String], _ peers: [String: Peer], proxy: String?) {
+            endpoints = hosts.map(Self.endpoint)
+            self.peers = Dictionary(uniqueKeysWithValues: hosts.map { ($0, peers) })
+            proxies = ProxySelector(.automatic) { $0 == "ALL_PROXY" ? proxy : nil }
         }
 
-        mutating func lead(_ key: String, to peer: Peer) { peers[key] = peer }
+        private static func endpoint(_ host: String) -> Endpoint { try! Endpoint(parsing: "martlets://\(host)") }
+
+        /// Changes what a route to a host leads to.
+        mutating func lead(_ key: String, of host: String = "a", to peer: Peer) {
+            peers[host, default: [:]][key] = peer
+        }
+
+        private func peer(_ plan: RoutePlan, _ index: Int) -> Peer {
+            peers[plan.candidates[index].endpoints[0].host]?[plan.route(index).key] ?? .refusing
+        }
 
         /// Makes an attempt. Returns the route and its result.
-        mutating func attempt() -> String {
-            let plan = nextPlan()
+        ///
+        /// - Parameter redirect: The host to which the server has redirected the client.
+        mutating func attempt(redirect: String? = nil) -> String {
+            let usesWebSocket = peers.values.contains { $0.keys.contains { $0.hasPrefix("webSocket") } }
+            let plan =
+                redirect.map { RoutePlan(to: [Self.endpoint($0)], proxies: proxies, usesWebSocket: usesWebSocket) }
+                ?? memory.plan(to: endpoints, proxies: proxies, usesWebSocket: usesWebSocket, on: Self.network)
             latest = latest.next
-            guard let winner = race(plan) else { return "none" }
+            guard let winner = race(plan) else {
+                memory.failed(plan, isRefusal: false, on: Self.network)
+                return "none"
+            }
             let key = plan.route(winner).key
-            memory.opened(
-                latest, on: plan.candidates[winner].key, of: plan.candidates.map(\.key), network: Self.network)
-            switch peers[key] {
-            case .relay?:
+            memory.opened(latest, on: winner, of: plan, network: Self.network)
+            switch peer(plan, winner) {
+            case .relay:
                 memory.answered(latest)
                 memory.ended(latest)
                 return "\(key) online"
-            case .silent?: now = now + deadlines.handshake
+            case .silent: now = now + deadlines.handshake
             default: break
             }
             memory.failed(latest)
@@ -87,7 +101,7 @@ struct UnansweredRouteTests {
             while true {
                 switch race.nextOutput(now: now) {
                 case .start(let index):
-                    let peer = peers[plan.route(index).key] ?? .refusing
+                    let peer = peer(plan, index)
                     if case .refusing = peer { race.failed(index) }
                     if let handshake = peer.handshake { ends.append((now + handshake, index)) }
                 case .abandon(let index): ends.removeAll { $0.index == index }
@@ -150,7 +164,7 @@ struct UnansweredRouteTests {
     }
 
     // C-127
-    @Test func `a route without a relay, and one that needs 8 s → the slow one has every second attempt`() {
+    @Test func `a route without a relay, and one that needs 8 s → online at the third attempt and at each later one`() {
         var script = Script(["direct": .ending(after: .zero), "webSocket": .relay(after: .seconds(8))])
         #expect(script.attempt() == "direct failed")
         #expect(script.attempt() == "direct failed")
@@ -171,7 +185,7 @@ struct UnansweredRouteTests {
     }
 
     // C-127
-    @Test func `a suspect route that drops packets, and one that needs 8 s → the slow one has every second attempt`() {
+    @Test func `a suspect route that drops packets, and one that needs 8 s → online at the third attempt`() {
         var script = Script(["direct": .ending(after: .zero), "webSocket": .relay(after: .seconds(8))])
         #expect(script.attempt() == "direct failed")
         script.lead("direct", to: .dropping)
@@ -212,5 +226,64 @@ struct UnansweredRouteTests {
         #expect(script.attempt() == "webSocket online")
         script.lead("direct", to: .relay(after: .zero))
         #expect(script.attempt() == "webSocket online")
+    }
+
+    // C-127
+    @Test func `a redirect to a host that only the suspect route reaches → online there after each redirect`() {
+        var script = Script(["direct": .ending(after: .zero), "webSocket": .relay(after: .milliseconds(100))])
+        script.lead("direct", of: "b", to: .relay(after: .milliseconds(50)))
+        script.lead("webSocket", of: "b", to: .dropping)
+        #expect(script.attempt() == "direct failed")
+        for _ in 0..<4 {
+            #expect(script.attempt() == "webSocket online")
+            #expect(script.attempt(redirect: "b") == "direct online")
+        }
+    }
+
+    // C-127
+    @Test func `a redirect to a host without a relay → the routes to the server are as before`() {
+        var script = Script(["direct": .relay(after: .zero), "webSocket": .relay(after: .zero)])
+        script.lead("direct", of: "b", to: .ending(after: .zero))
+        script.lead("webSocket", of: "b", to: .ending(after: .zero))
+        for _ in 0..<3 {
+            #expect(script.attempt() == "direct online")
+            #expect(script.attempt(redirect: "b") == "direct failed")
+        }
+    }
+
+    // C-127
+    @Test(arguments: [["a", "b"], ["b", "a"]])
+    func `two addresses through a proxy, and a restart of the one that is up → online again`(hosts: [String]) {
+        let webSocket = ["webSocketThroughProxy": Peer.dropping]
+        var script = Script(hosts, webSocket, proxy: "socks5h://p")
+        script.lead("proxy", of: "a", to: .ending(after: .zero))
+        script.lead("proxy", of: "b", to: .dropping)
+        let first = [script.attempt(), script.attempt()]
+        #expect(first.contains("proxy failed"))
+        script.lead("proxy", of: "a", to: .relay(after: .milliseconds(100)))
+        let later = (0..<8).map { _ in script.attempt() }
+        #expect(later.prefix(4).contains("proxy online"))
+        #expect(later.suffix(4).contains("proxy online"))
+    }
+
+    // C-127
+    @Test func `three routes that drop packets, and a suspect one that needs 9 s → online after a turn of the others`()
+    {
+        var script = Script([
+            "proxy": .dropping, "webSocketThroughProxy": .dropping, "direct": .ending(after: .zero),
+            "webSocket": .dropping,
+        ])
+        #expect(script.attempt() == "direct failed")
+        script.lead("direct", to: .relay(after: .seconds(9)))
+        #expect((0..<3).map { _ in script.attempt() } == ["none", "none", "direct online"])
+    }
+
+    // C-127
+    @Test func `a direct route that ended once, and a slower one that works → direct again after eight answers`() {
+        var script = Script(["direct": .ending(after: .zero), "webSocket": .relay(after: .seconds(2))])
+        #expect(script.attempt() == "direct failed")
+        script.lead("direct", to: .relay(after: .zero))
+        for _ in 0..<RouteMemory.maxAnswerCount { #expect(script.attempt() == "webSocket online") }
+        #expect(script.attempt() == "direct online")
     }
 }
