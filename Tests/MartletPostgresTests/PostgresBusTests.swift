@@ -11,7 +11,8 @@ struct PostgresBusTests {
     private func listening(_ count: Int, _ server: PostgresServer, _ uri: String) async throws {
         let statement = """
             SELECT count(*) FROM pg_stat_activity
-            WHERE datname = current_database() AND query = 'SET synchronous_commit = off' AND state = 'idle'
+            WHERE datname = current_database() AND state = 'idle'
+            AND (query = 'SET synchronous_commit = off' OR query LIKE 'SELECT pg_notify%')
             """
         while try await server.sql(statement, in: uri) != "\(count)" { await Task.yield() }
     }

@@ -384,7 +384,7 @@ struct PostgresStoreTests {
             try await PostgresStore("postgres://nobody@/none?host=/nowhere")
         } throws: { if case .unavailable? = $0 as? PostgresError { true } else { false } }
         #expect(throws: PostgresError.self) { try PostgresStore.checkURI("postgres://host/db?color=red") }
-        for uri in ["postgres://a:sec%ret@h/d", "postgres://a:secret@h:x[/d", "postgres://a@h/d?password=sec%zret"] {
+        for uri in ["postgres://a:sec%ret@h/d", "postgres://a:secret@[::1]x/d", "postgres://a@h/d?password=sec%zret"] {
             #expect {
                 try PostgresStore.checkURI(uri)
             } throws: { "\($0)".split(separator: "sec").count == 1 }

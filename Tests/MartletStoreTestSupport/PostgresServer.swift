@@ -63,9 +63,11 @@ package final class PostgresServer: Sendable {
         "postgres://martlet@/\(name)?host=\(folder)"
     }
 
-    /// The output of a statement, one row a line, by psql.
+    /// The output of a statement, one row a line, by psql. It fails in a task that is cancelled, so that a test that
+    /// waits for a result ends at its time limit.
     @discardableResult
     package func sql(_ statement: String, in uri: String? = nil) async throws -> String {
+        try Task.checkCancellation()
         let uri = uri ?? self.uri(of: "postgres")
         return try await Self.apart {
             try Self.output(

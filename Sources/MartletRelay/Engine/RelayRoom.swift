@@ -238,7 +238,7 @@ struct RelayRoom: ~Copyable, Sendable {
     var deadline: Instant? {
         requests.deadline.orEarlier(members.deadline).orEarlier(saveDeadline).orEarlier(operationsDeadline)
             .orEarlier(throttle.isAllocated ? throttle.value.deadline : nil).orEarlier(changesDeadline)
-            .orEarlier(scan.deadline).orEarlier(readDeadline)
+            .orEarlier(isScanScheduled ? scan.deadline : nil).orEarlier(readDeadline)
     }
 
     func handle(_ slot: Int) -> MemberHandle {

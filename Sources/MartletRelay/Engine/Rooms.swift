@@ -219,7 +219,6 @@ struct Rooms: ~Copyable, Sendable {
 
     /// Performs the commands of a room that wait.
     private mutating func performCommands(_ index: Int) {
-        guard rooms[index].hasCommands else { return }
         if let room = batch.room { closeBatch(of: Int(room)) }
         rooms[index].performCommands(at: wallClock, batch: &batch, into: &effects)
     }
@@ -555,7 +554,6 @@ struct Rooms: ~Copyable, Sendable {
 
     /// Performs the operations of a room that wait.
     private mutating func performOperations(_ index: Int, now: Instant) {
-        guard rooms[index].isModerating else { return }
         if let room = batch.room { closeBatch(of: Int(room)) }
         rooms[index].performOperations(at: wallClock, now: now, batch: &batch, into: &effects)
     }
@@ -697,10 +695,10 @@ struct Rooms: ~Copyable, Sendable {
             }
             replicated.fromBus += UInt64(count)
         }
-        performCommands(index)
+        if rooms[index].hasCommands { performCommands(index) }
         // The operations of a turn are saved together.
         if rooms[index].isChangingMemberships { rooms[index].performMemberships(at: wallClock, into: &effects) }
-        performOperations(index, now: now)
+        if rooms[index].isModerating { performOperations(index, now: now) }
         if rooms[index].isChangingMemberships { rooms[index].performMemberships(at: wallClock, into: &effects) }
         rooms[index].isDirty = false
         if let rate { rooms[index].updateThrottle(rate, now: now, into: &effects) }

@@ -20,6 +20,7 @@ enum ConformanceCommand {
     ]
     private static let flags = [
         Option.flag("tls", help: "connect to the relay by TLS"),
+        Option.flag("files", help: "the relay has files for browsers (C-131)"),
         Option.flag("verbose", help: "report passed cases too"),
         Option.flag("list", help: "list the cases, and the clauses that none judges"),
     ]
