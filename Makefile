@@ -89,11 +89,11 @@ tls := $(if $(TLS),--tls)
 # functions of strings that are part of the module for regular expressions, such as `replacing`. A section for each
 # function, of which equal ones are linked once, saves 1 MB. No code asks for the name of a Unicode scalar, whose table
 # of 0.5 MB is left out: a call would end the program.
+nameless := -Xlinker --wrap=_swift_stdlib_getScalarName \
+	-Xlinker --defsym=__wrap__swift_stdlib_getScalarName=swift_deletedMethodError
 static := --disable-default-traits --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker -z \
 	-Xlinker pack-relative-relocs -Xlinker --no-export-dynamic -Xlinker --icf=all -Xswiftc -Xfrontend \
 	-Xswiftc -function-sections $(nameless)
-nameless := -Xlinker --wrap=_swift_stdlib_getScalarName \
-	-Xlinker --defsym=__wrap__swift_stdlib_getScalarName=swift_deletedMethodError
 # The maximum number of bytes of `martlet` without its symbols, for installation and packages: 15 MiB.
 max_size := 15728640
 release := --configuration release $(if $(filter Linux,$(shell uname)),$(static))

@@ -16,7 +16,7 @@ enum StorePlace: Sendable {
         if texts.count == 1, named.isEmpty {
             let text = texts[0]
             // A mistyped URI may have a password, which the path of a directory would show in errors.
-            guard PostgresStore.isURI(text) || text.firstRange(of: "://") == nil else {
+            guard PostgresStore.isURI(text) || !text.drop(while: { $0 != ":" }).hasPrefix("://") else {
                 throw UsageError(message: "'\(option)' is a directory, postgres://USER@HOST/DATABASE, or NAME=URI")
             }
             self = PostgresStore.isURI(text) ? .database(text) : .directory(text)

@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test func `bytes of another protocol → skipped, but a fault on a given port`() {
-        let request = Array("GET / HTTP/1.1\r\n\r\n".utf8)
+        let request = Array("SSH-2.0-client\r\n".utf8)
         let plain = table()
         var connection = connection()
         give(connection.open() + connection.send(request.rawBytes, from: 0), to: plain)
@@ -81,7 +81,7 @@ import Testing
         let table = table()
         var connection = connection()
         give(connection.open() + connection.send(hello.rawBytes, from: 0), to: table)
-        let answer = Array("HTTP/1.1 400".utf8)
+        let answer = Array("SSH-2.0-server\r\n".utf8)
         give(connection.send(answer.rawBytes, from: 1), to: table)
         #expect(heard.faults == ["badMagic at 0"])
     }
