@@ -88,12 +88,13 @@ tls := $(if $(TLS),--tls)
 # relocations require glibc 2.36. The trait Foundation would add 5 MB to `martlet`, exported symbols 1 MB, and so would
 # functions of strings that are part of the module for regular expressions, such as `replacing`. A section for each
 # function, of which equal ones are linked once, saves 1 MB. No code asks for the name of a Unicode scalar, whose table
-# of 0.5 MB is left out: a call would end the program.
+# of 0.5 MB is left out: a call would end the program. Without exceptions nothing searches the table of 0.4 MB for the
+# frames of functions; backtraces use frame pointers, and debuggers the section without the table.
 nameless := -Xlinker --wrap=_swift_stdlib_getScalarName \
 	-Xlinker --defsym=__wrap__swift_stdlib_getScalarName=swift_deletedMethodError
 static := --disable-default-traits --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker -z \
 	-Xlinker pack-relative-relocs -Xlinker --no-export-dynamic -Xlinker --icf=all -Xswiftc -Xfrontend \
-	-Xswiftc -function-sections $(nameless)
+	-Xswiftc -function-sections -Xlinker --no-eh-frame-hdr $(nameless)
 # The maximum number of bytes of `martlet` without its symbols, for installation and packages: 15 MiB.
 max_size := 15728640
 release := --configuration release $(if $(filter Linux,$(shell uname)),$(static))
