@@ -53,8 +53,6 @@ TARGET ?= all
 SECONDS ?= 60
 RUNS ?=
 KEEP ?=
-# Options of debug builds, the same in all commands, since others compile everything again.
-BUILD_OPTIONS ?=
 # What `make bench` measures, and how: suites and options, see Benchmarks/README.md.
 BENCH ?=
 # `--raise` records higher counts of instructions.
@@ -158,9 +156,9 @@ test: deps lint ## lint, build with warnings as errors and run every test
 	@Dev/Scripts/planted-bugs --check
 	@Scripts/test-registries
 	@Scripts/check-embedded
-	@$(SWIFT) build $(BUILD_OPTIONS) --build-tests --quiet
-	@$(dev) build $(BUILD_OPTIONS) --build-tests --quiet
-	@$(fuzz) build $(BUILD_OPTIONS) --quiet --product replay
+	@$(SWIFT) build --build-tests --quiet
+	@$(dev) build --build-tests --quiet
+	@$(fuzz) build --quiet --product replay
 	@SWIFT=$(SWIFT) Scripts/swift-test 20 --filter $(computing)
 	@SWIFT=$(SWIFT) $(several) Scripts/swift-test 15 --skip $(computing)
 	@Specs/dictionary/make --check
@@ -194,7 +192,7 @@ differential: build ## compare all implementations of the wire: a million frames
 
 conformance: deps ## judge the relay and the clients in Swift, Python and TypeScript, clause by clause
 	@Scripts/install-dependencies python3 nodejs node-typescript
-	@$(SWIFT) build $(BUILD_OPTIONS) --quiet --product martlet
+	@$(SWIFT) build --quiet --product martlet
 	@Scripts/conformance .build/debug/martlet
 
 lint: ## check the formatting of every Swift file
@@ -207,13 +205,13 @@ format: ## format every Swift file in place, comments that are too wide included
 
 examples: deps ## build and test the programs of Examples, run them, and compare what they write
 	@Scripts/install-dependencies curl python3
-	@$(SWIFT) build $(BUILD_OPTIONS) --quiet --product martlet
-	@$(examples) build $(BUILD_OPTIONS) --build-tests --quiet
+	@$(SWIFT) build --quiet --product martlet
+	@$(examples) build --build-tests --quiet
 	@$(examples) test --skip-build --quiet --disable-xctest
 	@Scripts/run-tutorial Examples/README.md
 
 tutorials: examples ## run the commands of the tutorials, and compare what they write
-	@$(dev) build $(BUILD_OPTIONS) --quiet --product martlet-lab
+	@$(dev) build --quiet --product martlet-lab
 	@Scripts/run-tutorial Guides/tutorials/*.md
 
 docs: deps ## build the reference documentation of the products into docs/, and fail on a warning
@@ -230,7 +228,7 @@ simulate: build ## play conversations and lives in simulated faulty networks: ma
 	@.build/release/martlet-lab lives --seeds $(LIVES)
 
 storage: deps ## simulate faults of files, and cut the power at 10,000 points: make storage SEEDS=1..100000
-	@$(SWIFT) build $(BUILD_OPTIONS) --build-tests --quiet
+	@$(SWIFT) build --build-tests --quiet
 	@MARTLET_POWER_LOSSES=10000 MARTLET_STORAGE_SEEDS=$(SEEDS) $(SWIFT) test --skip-build --quiet --disable-xctest \
 		--filter 'power|MartletStorageTests'
 
@@ -241,7 +239,7 @@ kill9: deps ## kill clients, relays and bots, and check that nothing is lost or 
 
 typescript: deps ## compile the client in TypeScript, and test it alone, with a relay and in a browser
 	@Scripts/install-dependencies python3 nodejs node-typescript esbuild
-	@$(SWIFT) build $(BUILD_OPTIONS) --quiet --product martlet
+	@$(SWIFT) build --quiet --product martlet
 	@MARTLET=$(CURDIR)/.build/debug/martlet MARTLET_WEBSOCKET=1 Clients/TypeScript/run-tests
 
 cluster: deps ## disturb three relays of one database, and compare what clients saw: make cluster CLUSTER="--relays 5"
@@ -275,8 +273,8 @@ hostile: deps ## attack a relay in every way beside an honest pair: make hostile
 	@Benchmarks/Hostile/hostile $(HOSTILE)
 
 sanitize: deps ## run every test under the thread sanitizer, or with SANITIZER=address under address and leak
-	@$(SWIFT) build $(BUILD_OPTIONS) --build-tests --quiet $(sanitized)
-	@$(dev) build $(BUILD_OPTIONS) --build-tests --quiet $(sanitized)
+	@$(SWIFT) build --build-tests --quiet $(sanitized)
+	@$(dev) build --build-tests --quiet $(sanitized)
 	@$(leaks) SWIFT=$(SWIFT) Scripts/swift-test 120 $(sanitized) --filter $(computing)
 	@$(leaks) $(few) SWIFT=$(SWIFT) Scripts/swift-test 120 $(sanitized) --skip $(computing)
 
