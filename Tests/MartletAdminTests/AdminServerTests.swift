@@ -104,7 +104,7 @@ import Testing
             addresses = try server.start()
         }
         // The first sample may be in progress, and retains the relay meanwhile.
-        while released != nil { await Task.yield() }
-        while (try? TCPListener.Socket(listeningOn: addresses[0])) == nil { await Task.yield() }
+        while !Task.isCancelled, released != nil { await Task.yield() }
+        while !Task.isCancelled, (try? TCPListener.Socket(listeningOn: addresses[0])) == nil { await Task.yield() }
     }
 }

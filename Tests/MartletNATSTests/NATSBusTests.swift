@@ -18,7 +18,7 @@ struct NATSBusTests {
     private func meet(_ first: NATSBus, _ second: NATSBus) async throws {
         let isMet = Guarded(false)
         second.start { _ in isMet.withLock { $0 = true } }
-        while !isMet.withLock({ $0 }) {
+        while !Task.isCancelled, !isMet.withLock({ $0 }) {
             first.send([[0]])
             await Task.yield()
         }
@@ -80,7 +80,7 @@ struct NATSBusTests {
         let events = Guarded<[NATSEvent]>([])
         let first = try await NATSBus(server.url) { event in events.withLock { $0.append(event) } }
         server.stop()
-        while events.withLock({ $0.isEmpty }) { await Task.yield() }
+        while !Task.isCancelled, events.withLock({ $0.isEmpty }) { await Task.yield() }
         let second = try await NATSBus(server.url)
         #expect(second.maxDatagramByteCount == RelayBusBounds.minDatagramByteCount)
         // What cannot be kept is lost, and nobody waits.
@@ -107,7 +107,9 @@ struct NATSBusTests {
         server.stop()
         try await server.start("authorization { user: relay, password: different }")
         // The library gives the server up by the second refusal, and the bus begins again.
-        while try server.log().split(separator: "\n").count(where: { $0.contains("authentication error") }) < 5 {
+        while !Task.isCancelled,
+            try server.log().split(separator: "\n").count(where: { $0.contains("authentication error") }) < 5
+        {
             await Task.yield()
         }
         let second = try await NATSBus(url)
@@ -186,7 +188,7 @@ struct NATSBusTests {
         }
         let before = try counts()
         for _ in 0..<10 { try await cycle() }
-        while true {
+        while !Task.isCancelled {
             let after = try counts()
             if after.threads <= before.threads, after.descriptors <= before.descriptors { break }
             await Task.yield()

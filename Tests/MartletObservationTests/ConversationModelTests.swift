@@ -223,7 +223,7 @@ struct ConversationModelTests {
                     try await script.timeline.apply([script.text(number)], in: "a")
                     clock.advance(by: .milliseconds(1))
                 }
-                while model.texts.last != "500" {
+                while !Task.isCancelled, model.texts.last != "500" {
                     clock.advance(by: .milliseconds(1))
                     await Task.yield()
                 }

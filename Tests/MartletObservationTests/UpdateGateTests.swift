@@ -21,7 +21,7 @@ struct UpdateGateTests {
                 await gate.update { published.append(state) }
             }
         }
-        while begun < 10 { await Task.yield() }
+        while !Task.isCancelled, begun < 10 { await Task.yield() }
         await clock.whenWaiting()
         clock.advance(by: UpdateGate.minInterval)
         for update in updates { await update.value }
@@ -43,7 +43,7 @@ struct UpdateGateTests {
             await Task.yield()
             clock.advance(by: .milliseconds(1))
         }
-        while published.last != 1000 {
+        while !Task.isCancelled, published.last != 1000 {
             clock.advance(by: .milliseconds(1))
             await Task.yield()
         }
@@ -69,7 +69,7 @@ struct UpdateGateTests {
             hasBegun = true
             await gate.update { published.append("second") }
         }
-        while !hasBegun { await Task.yield() }
+        while !Task.isCancelled, !hasBegun { await Task.yield() }
         release.finish()
         await first.value
         await clock.whenWaiting()

@@ -14,7 +14,7 @@ struct PostgresBusTests {
             WHERE datname = current_database() AND state = 'idle'
             AND (query = 'SET synchronous_commit = off' OR query LIKE 'SELECT pg_notify%')
             """
-        while try await server.sql(statement, in: uri) != "\(count)" { await Task.yield() }
+        while !Task.isCancelled, try await server.sql(statement, in: uri) != "\(count)" { await Task.yield() }
     }
 
     private func received(_ bus: PostgresBus) -> AsyncStream<[UInt8]>.AsyncIterator {

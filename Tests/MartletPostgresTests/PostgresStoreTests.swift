@@ -163,7 +163,7 @@ struct PostgresStoreTests {
             _ = try await store.append(batch, to: .lobby)
             _ = try await memory.append(batch, to: .lobby)
         }
-        while try await sql("SELECT folded_offset >= 1024 FROM rooms") != "t" { await Task.yield() }
+        while !Task.isCancelled, try await sql("SELECT folded_offset >= 1024 FROM rooms") != "t" { await Task.yield() }
         let expected: RoomSnapshot = try await memory.call { .load(.lobby, $0) }
         #expect(try await store.load(.lobby).devices == expected.devices)
         #expect(try await sql("SELECT count(*) FROM devices") != "0")
@@ -299,7 +299,8 @@ struct PostgresStoreTests {
             for start in stride(from: UInt64(1), to: 40, by: 4) {
                 _ = try await store.append(entries(start...start + 3), to: room)
             }
-            while try await sql("SELECT first_offset FROM rooms WHERE name = '\(room.text)'") != "29" {
+            while !Task.isCancelled, try await sql("SELECT first_offset FROM rooms WHERE name = '\(room.text)'") != "29"
+            {
                 await Task.yield()
             }
             #expect(try await store.read(.all, of: room).offsets == Array(29...40))
@@ -320,7 +321,7 @@ struct PostgresStoreTests {
             _ = try await first.append(entries(offset...offset, at: day - 100_000 + offset * 20_000), to: .lobby)
         }
         await first.removeOld(steady: .now)
-        while try await sql("SELECT first_offset FROM rooms") != "3" { await Task.yield() }
+        while !Task.isCancelled, try await sql("SELECT first_offset FROM rooms") != "3" { await Task.yield() }
         _ = try await sql("UPDATE rooms SET used_at = 0, first_offset = 5; DELETE FROM batches")
         await second.removeOld(steady: .now)
         #expect(try await sql("SELECT count(*) FROM rooms") == "1")
@@ -343,7 +344,9 @@ struct PostgresStoreTests {
         // Hours lie between the ages, because the clock of ages continues while the test waits for the database.
         try await store.call { .saveRetention(RoomRetention(maxAge: 40_000_000), of: .lobby, $0) }
         await store.removeOld(steady: .now)
-        while try await sql("SELECT first_offset FROM rooms WHERE name = 'lobby'") != "3" { await Task.yield() }
+        while !Task.isCancelled, try await sql("SELECT first_offset FROM rooms WHERE name = 'lobby'") != "3" {
+            await Task.yield()
+        }
         #expect(try await sql("SELECT first_offset FROM rooms WHERE name = 'attic'") == "1")
         await store.close()
     }

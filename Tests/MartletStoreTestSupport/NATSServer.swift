@@ -69,6 +69,7 @@ package final class NATSServer: Sendable {
         try input.fileHandleForReading.close()
         process.withLock { $0 = (started, input) }
         while true {
+            try Task.checkCancellation()
             guard started.isRunning else { throw Failed(text: "the server has ended: \(folder)/log") }
             if let found = ports().first {
                 port.withLock { $0 = found }

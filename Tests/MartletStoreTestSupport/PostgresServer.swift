@@ -91,7 +91,7 @@ package final class PostgresServer: Sendable {
             errors: STDERR_FILENO)
         try input.fileHandleForReading.close()
         process.withLock { $0 = (started, input) }
-        while (try? await sql("SELECT 1")) != "1" {
+        while !Task.isCancelled, (try? await sql("SELECT 1")) != "1" {
             guard started.isRunning else { throw Failed(text: "the server has ended: \(folder)/server.log") }
             await Task.yield()
         }

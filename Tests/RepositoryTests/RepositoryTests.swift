@@ -61,6 +61,10 @@ struct RepositoryTests {
         expectNone(tree.files.flatMap(MarkRule.findingsOfChildren(in:)))
     }
 
+    @Test func `no test waits beyond its time limit`() {
+        expectNone(tree.files.flatMap(MarkRule.findingsOfEndlessWaits(in:)))
+    }
+
     @Test func `no code asks for the name of a Unicode scalar`() {
         expectNone(tree.files.flatMap(MarkRule.findingsOfScalarNames(in:)))
     }

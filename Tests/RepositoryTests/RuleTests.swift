@@ -149,6 +149,16 @@ struct RuleTests {
         #expect(MarkRule.findingsOfChildren(in: SourceFile("Benchmarks/Sources/bench/A.swift", code)) == [])
     }
 
+    @Test func `a loop that waits and ignores a cancellation → a finding`() {
+        let wait = "!isReady { await Task.yie" + "ld() }"
+        func findings(_ code: String) -> [Finding] {
+            MarkRule.findingsOfEndlessWaits(in: SourceFile("Tests/MartletTests/ATests.swift", code))
+        }
+        #expect(findings("while \(wait)").count == 1)
+        #expect(findings("while !Task.isCancelled, \(wait)") == [])
+        #expect(MarkRule.findingsOfEndlessWaits(in: SourceFile("Sources/Martlet/A.swift", "while \(wait)")) == [])
+    }
+
     @Test func `the name of a Unicode scalar → a finding`() {
         let code = "let name = scalar.properties." + "name"
         #expect(MarkRule.findingsOfScalarNames(in: SourceFile("Sources/Martlet/A.swift", code)).count == 1)

@@ -25,6 +25,17 @@ package enum BusItem: Equatable, Sendable {
     /// Messages that the relay has stored in a room.
     indirect case entries(BusEntries)
 
+    /// The number of bytes of the content or the batch. Names and numbers are not counted.
+    package var contentByteCount: Int {
+        switch self {
+        case .entries(let entries): entries.batch?.count ?? 0
+        case .transient(_, let transient): if case .message(_, let bytes) = transient.content { bytes.count } else { 0 }
+        case .request(_, let request): request.content?.count ?? 0
+        case .response(_, let response): response.content?.count ?? 0
+        default: 0
+        }
+    }
+
     /// The maximum number of rooms in `wanted`.
     package static let maxRoomCount = 24
 

@@ -35,7 +35,7 @@ struct PostgresOutageTests {
         try await server.sql("SELECT pg_reload_conf()")
         async let first = store.append(entries(1...2), to: .lobby)
         async let second = store.append(entries(1...3), to: .attic)
-        while try await waiting(server, "SyncRep") == 0 { await Task.yield() }
+        while !Task.isCancelled, try await waiting(server, "SyncRep") == 0 { await Task.yield() }
         try await terminate(server)
         try await server.sql("ALTER SYSTEM RESET synchronous_standby_names")
         try await server.sql("SELECT pg_reload_conf()")
@@ -54,7 +54,7 @@ struct PostgresOutageTests {
         try await server.sql("SELECT pg_reload_conf()")
         let creation = RoomCreation(account: alice, maxRoomCount: 1)
         async let saved: Void = store.saveRoles([1], of: .lobby, creation: creation)
-        while try await waiting(server, "SyncRep") == 0 { await Task.yield() }
+        while !Task.isCancelled, try await waiting(server, "SyncRep") == 0 { await Task.yield() }
         try await terminate(server)
         try await server.sql("ALTER SYSTEM RESET synchronous_standby_names")
         try await server.sql("SELECT pg_reload_conf()")
@@ -108,7 +108,7 @@ struct PostgresOutageTests {
         async let appended = store.append(entries(2...2), to: .lobby)
         async let history = store.read(.all, of: .lobby)
         async let loaded = store.load(.attic)
-        while events.withLock({ $0.isEmpty }) { await Task.yield() }
+        while !Task.isCancelled, events.withLock({ $0.isEmpty }) { await Task.yield() }
         try await server.start()
         #expect(try await appended == 1)
         #expect(try await history.offsets.first == 1)
@@ -123,9 +123,9 @@ struct PostgresOutageTests {
         let events = Guarded<[String]>([])
         let store = try await PostgresStore.patient(server.database()) { note($0, events) }
         try await server.stop()
-        while events.withLock({ $0 }) != ["lost"] { await Task.yield() }
+        while !Task.isCancelled, events.withLock({ $0 }) != ["lost"] { await Task.yield() }
         try await server.start()
-        while events.withLock({ $0 }) != ["lost", "recovered"] { await Task.yield() }
+        while !Task.isCancelled, events.withLock({ $0 }) != ["lost", "recovered"] { await Task.yield() }
         await store.close()
     }
 
@@ -138,7 +138,7 @@ struct PostgresOutageTests {
         _ = try await store.load(.lobby)
         try await server.stop()
         let appended = Task { try await store.append(entries(1...1), to: .lobby) }
-        while !isLost.withLock({ $0 }) { await Task.yield() }
+        while !Task.isCancelled, !isLost.withLock({ $0 }) { await Task.yield() }
         await store.endWaiting()
         await #expect { try await appended.value } throws: {
             if case .unavailable? = ($0 as? RoomStoreError)?.cause as? PostgresError { true } else { false }
@@ -185,9 +185,11 @@ struct PostgresOutageTests {
         _ = try await store.append(entries(1...1), to: .lobby)
         try await server.sql("ALTER SYSTEM SET default_transaction_read_only = on")
         try await server.sql("SELECT pg_reload_conf()")
-        while try await server.sql("SHOW default_transaction_read_only") != "on" { await Task.yield() }
+        while !Task.isCancelled, try await server.sql("SHOW default_transaction_read_only") != "on" {
+            await Task.yield()
+        }
         async let appended = store.append(entries(2...2), to: .lobby)
-        while events.withLock({ $0.isEmpty }) { await Task.yield() }
+        while !Task.isCancelled, events.withLock({ $0.isEmpty }) { await Task.yield() }
         for _ in 0..<10 { #expect(try await store.read(.all, of: .lobby).offsets == [1]) }
         await #expect(throws: PostgresError.self) { try await PostgresStore.patient(uri) }
         #expect(events.withLock { $0 } == ["lost"])
@@ -215,7 +217,9 @@ struct PostgresOutageTests {
             _ = try await room.send("one").accepted()
             try await server.stop()
             _ = try await room.send("two")
-            while events.withLock({ $0 }) != ["lost"] || counting.appendCount < 2 { await Task.yield() }
+            while !Task.isCancelled, events.withLock({ $0 }) != ["lost"] || counting.appendCount < 2 {
+                await Task.yield()
+            }
             #expect(await relay.drain(within: .seconds(3600)) { await store.endWaiting() })
             await relay.shutdown()
         }

@@ -83,7 +83,7 @@ struct PostgresSpreadTests {
             SELECT count(*) FROM pg_stat_activity
             WHERE datname = current_database() AND query = 'SET synchronous_commit = off' AND state = 'idle'
             """
-        while try await server.sql(listening, in: databases["b"]) != "2" { await Task.yield() }
+        while !Task.isCancelled, try await server.sql(listening, in: databases["b"]) != "2" { await Task.yield() }
         let (datagrams, continuation) = AsyncStream<[UInt8]>.makeStream()
         stores[1].bus.start { continuation.yield($0) }
         var iterator = datagrams.makeAsyncIterator()
@@ -247,7 +247,9 @@ struct PostgresSpreadTests {
             SELECT count(*) FROM pg_stat_activity
             WHERE datname = current_database() AND application_name = 'martlet'
             """
-        for uri in [b, c] { while try await server.sql(sessions, in: uri) != "0" { await Task.yield() } }
+        for uri in [b, c] {
+            while !Task.isCancelled, try await server.sql(sessions, in: uri) != "0" { await Task.yield() }
+        }
         try await server.sql("UPDATE martlet.copy SET is_complete = 1", in: c)
         await (try await PostgresSpread.patient(databases)).close()
         for uri in [b, c] { #expect(try await server.sql("SELECT count(*) FROM martlet.copy", in: uri) == "0") }
@@ -276,7 +278,7 @@ struct PostgresSpreadTests {
             """)
         async let appended = store.append(entries(1...1), to: .attic)
         // The store has five connections, which are refused again and again.
-        while try await sessions() < before + 12 { await Task.yield() }
+        while !Task.isCancelled, try await sessions() < before + 12 { await Task.yield() }
         #expect(try await store.append(entries(1...1), to: .lobby) == 1)
         // The connection to other relays checks the place, too.
         let listening = """

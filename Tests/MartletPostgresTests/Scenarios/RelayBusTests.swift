@@ -53,7 +53,9 @@ struct RelayBusTests {
             try await Running(uri, "one", kind, server), try await Running(uri, "two", kind, server)
         )
         // The relays have heard each other.
-        for relay in [first.relay, second.relay] { while await relay.relays().count < 2 { await Task.yield() } }
+        for relay in [first.relay, second.relay] {
+            while !Task.isCancelled, await relay.relays().count < 2 { await Task.yield() }
+        }
         return (first, second, server)
     }
 
@@ -73,7 +75,9 @@ struct RelayBusTests {
             let hers = try await alice.open(room: "lobby")
             try await withClient(second.client("bob")) { bob in
                 let his = try await bob.open(room: "lobby")
-                while !hers.members.contains("bob") || !his.members.contains("alice") { await Task.yield() }
+                while !Task.isCancelled, !hers.members.contains("bob") || !his.members.contains("alice") {
+                    await Task.yield()
+                }
                 var events = hers.events.makeAsyncIterator()
                 his.setTyping(true)
                 await wait(for: &events) { if case .typing("bob", true) = $0 { true } else { false } }
@@ -92,7 +96,7 @@ struct RelayBusTests {
                 #expect(try await hers.request("ping", to: "bob").text == "pong")
                 try await answering.value
             }
-            while hers.members.contains("bob") { await Task.yield() }
+            while !Task.isCancelled, hers.members.contains("bob") { await Task.yield() }
         }
         for relay in [first, second] { await relay.close() }
         withExtendedLifetime(server) {}
@@ -109,12 +113,12 @@ struct RelayBusTests {
             _ = try await bob.open(room: "lobby")
             let count = await second.relay.statistics.connectionsAccepted
             await first.relay.kick("bob")
-            while await second.relay.statistics.connectionsAccepted == count { await Task.yield() }
+            while !Task.isCancelled, await second.relay.statistics.connectionsAccepted == count { await Task.yield() }
             #expect(await first.relay.drain(relay: "two"))
             #expect(await !first.relay.drain(relay: "three"))
-            while await second.relay.statistics.connections > 0 { await Task.yield() }
+            while !Task.isCancelled, await second.relay.statistics.connections > 0 { await Task.yield() }
         }
-        while await first.relay.relays().last?.isDraining != true { await Task.yield() }
+        while !Task.isCancelled, await first.relay.relays().last?.isDraining != true { await Task.yield() }
         for relay in [second, first] { await relay.close() }
         withExtendedLifetime(server) {}
     }

@@ -255,6 +255,7 @@ enum StoreKind: CaseIterable {
         atLeast offset: UInt64, of room: RoomName, _ store: any RoomStore
     ) async throws -> UInt64 {
         while true {
+            try Task.checkCancellation()
             let first = try await store.load(room).firstOffset
             if first >= offset { return first }
             await Task.yield()

@@ -31,7 +31,7 @@ import Testing
 
         /// Waits until each relay has heard the other one.
         func meet() async {
-            for relay in relays { while await relay.relays().count < 2 { await Task.yield() } }
+            for relay in relays { while !Task.isCancelled, await relay.relays().count < 2 { await Task.yield() } }
         }
 
         func member(_ account: String, _ relay: Int) async throws -> WirePeer {
@@ -94,7 +94,8 @@ import Testing
     @Test func `two relays with one name → each reports it, and neither is drained by it`() async throws {
         let pair = try Pair(loopCount: 1, names: ["one", "one"])
         await pair.meet()
-        while pair.log.all.count(where: { if case .busNameShared = $0 { true } else { false } }) < 2 {
+        while !Task.isCancelled, pair.log.all.count(where: { if case .busNameShared = $0 { true } else { false } }) < 2
+        {
             await Task.yield()
         }
         #expect(await pair.relays[0].drain(relay: "one") == false)
@@ -109,7 +110,7 @@ import Testing
         await pair.relays[0].kick("bob")
         #expect(try await bob.finalNotice()?.code == .serverBusy)
         let isNoted = { pair.log.all.contains { if case .kicked("bob", by: "one") = $0 { true } else { false } } }
-        while !isNoted() { await Task.yield() }
+        while !Task.isCancelled, !isNoted() { await Task.yield() }
         #expect(pair.log.all.compactMap { AuditRecord($0) }.contains { $0.event == .kicked && $0.account == "bob" })
         await pair.shutDown()
     }

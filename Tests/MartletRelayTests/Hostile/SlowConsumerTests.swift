@@ -91,7 +91,7 @@ struct SlowConsumerTests {
                 #expect(try await alice.publish(text, counter: counter) == counter)
             }
             #expect(fixture.faults == [.slowConsumer])
-            while await relay.statistics.connections > 1 { await Task.yield() }
+            while !Task.isCancelled, await relay.statistics.connections > 1 { await Task.yield() }
         }
     }
 

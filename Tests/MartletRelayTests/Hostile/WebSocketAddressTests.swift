@@ -44,7 +44,7 @@ struct WebSocketAddressTests {
                 let hello = FrameWriter.hello("user-\(index)", device: UInt64(index + 1))
                 await peer.send(request("X-Forwarded-For: 198.51.100.9, \(client)") + frame(hello))
                 peers.append(peer)
-                while log.all.count < index + 1 { await Task.yield() }
+                while !Task.isCancelled, log.all.count < index + 1 { await Task.yield() }
             }
             for peer in peers { await peer.cut() }
         }
@@ -66,7 +66,7 @@ struct WebSocketAddressTests {
             let peer = try await WirePeer.connect(to: port)
             await peer.pauseReading()
             await peer.send(request("X-Forwarded-For: 192.0.2.1") + frame(FrameWriter.hello()))
-            while log.all.isEmpty { await Task.yield() }
+            while !Task.isCancelled, log.all.isEmpty { await Task.yield() }
             await peer.cut()
         }
         guard case .note(.link(.linked), let peer?)? = log.all.first else { return #expect(Bool(false)) }

@@ -62,7 +62,9 @@ import Testing
             let bob = try await peer("bob", at: $1)
             try await bob.open()
             #expect(try await bob.operate(.ban(AccountName("alice"))) == .forbidden)
-            while !log.all.contains(where: { AuditRecord($0)?.code == .forbidden }) { await Task.yield() }
+            while !Task.isCancelled, !log.all.contains(where: { AuditRecord($0)?.code == .forbidden }) {
+                await Task.yield()
+            }
         }
         let record = log.all.compactMap { AuditRecord($0) }.first { $0.code == .forbidden }
         #expect(record?.event == .roomOperation && record?.peer?.ip == .loopbackV4)
@@ -76,7 +78,9 @@ import Testing
             let alice = try await peer("alice", at: $1)
             try await alice.open()
             #expect(try await alice.operate(.ban(Self.bob)) == .none)
-            while !log.all.contains(where: { AuditRecord($0)?.operation == .ban }) { await Task.yield() }
+            while !Task.isCancelled, !log.all.contains(where: { AuditRecord($0)?.operation == .ban }) {
+                await Task.yield()
+            }
         }
         let records = log.all.compactMap { AuditRecord($0) }.filter { $0.room != nil }
         #expect(records.map(\.event) == [.roomCreated, .roomOperation])

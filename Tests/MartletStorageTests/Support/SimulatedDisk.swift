@@ -51,7 +51,7 @@ final class SimulatedDisk: @unchecked Sendable {
 
     /// Waits until all files are closed. Threads of a storage that was released may still do so.
     func closed() async {
-        while unsafe fault_disk_open_count(disk) > 0 { await Task.yield() }
+        while !Task.isCancelled, unsafe fault_disk_open_count(disk) > 0 { await Task.yield() }
     }
 
     // MARK: Files

@@ -52,7 +52,7 @@ import Testing
         let use = try await OutboxUse.begin(outbox)
         use.willEnd()
         let waiting = (1...2).map { _ in Task { try await OutboxUse.begin(outbox) } }
-        while OutboxUse.waitingCount(for: outbox) < 2 { await Task.yield() }
+        while !Task.isCancelled, OutboxUse.waitingCount(for: outbox) < 2 { await Task.yield() }
         use.end()
         var uses: [OutboxUse] = []
         var failures: [MartletError] = []
@@ -75,7 +75,7 @@ import Testing
         let use = try await OutboxUse.begin(outbox)
         use.willEnd()
         let task = Task { try await OutboxUse.begin(outbox) }
-        while OutboxUse.waitingCount(for: outbox) < 1 { await Task.yield() }
+        while !Task.isCancelled, OutboxUse.waitingCount(for: outbox) < 1 { await Task.yield() }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
         use.end()

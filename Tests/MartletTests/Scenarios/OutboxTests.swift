@@ -85,7 +85,9 @@ struct OutboxTests {
                 let first = try await lobby.send("1")
                 await outbox.failAll(true)
                 _ = try await first.accepted()
-                while await alice.metrics["martlet_client_outbox_failures"] == 0 { await Task.yield() }
+                while !Task.isCancelled, await alice.metrics["martlet_client_outbox_failures"] == 0 {
+                    await Task.yield()
+                }
                 await outbox.failAll(false)
                 _ = try await lobby.send("2").accepted()
             }

@@ -22,9 +22,9 @@ func withBarredRelay(_ body: (_ relay: String, CuttableProxy) async throws -> Vo
     }
 }
 
-/// Yields until an inevitable event has happened. The time limit of the suite bounds the wait.
+/// Yields until an inevitable event has happened, or until the time limit of the suite cancels the test.
 func until(_ hasHappened: () async -> Bool) async {
-    while !(await hasHappened()) { await Task.yield() }
+    while !Task.isCancelled, !(await hasHappened()) { await Task.yield() }
 }
 
 extension Room.Options {

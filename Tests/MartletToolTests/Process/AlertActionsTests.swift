@@ -79,7 +79,7 @@ import Testing
         // Virtual time passes when the child has written its number.
         let text = "sleep 3600 & echo $! > \(result).new; mv \(result).new \(result); wait"
         let program = AlertProgram(try script(text)) {
-            while !FileManager.default.fileExists(atPath: result) { await Task.yield() }
+            while !Task.isCancelled, !FileManager.default.fileExists(atPath: result) { await Task.yield() }
             let duration = $0
             waited.withLock { $0 += duration }
         }
@@ -88,7 +88,7 @@ import Testing
         let child = try #require(
             pid_t(String(contentsOfFile: result, encoding: .utf8).trimmingCharacters(in: .newlines)))
         // The child is an orphan, which the first process of the system collects.
-        while kill(child, 0) == 0, try !isZombie(child) { await Task.yield() }
+        while !Task.isCancelled, kill(child, 0) == 0, try !isZombie(child) { await Task.yield() }
     }
 
     private func isZombie(_ process: pid_t) throws -> Bool {

@@ -101,7 +101,7 @@ import Testing
             try Data("before".utf8).write(to: file)
             let log = try AuditLog(path: file.path)
             log.add(.reloaded(nil))
-            while try lines(file).count < 2 { await Task.yield() }
+            while !Task.isCancelled, try lines(file).count < 2 { await Task.yield() }
             try FileManager.default.moveItem(at: file, to: moved)
             try log.reopen()
             log.add(.ended)

@@ -212,7 +212,7 @@ private func leaveNoDescriptor(_ backend: EventLoop.Backend) async throws {
     for _ in 0..<5 { try await useEverything(backend) }
     // A descriptor may be released some turns after its close was reported. One that stays open is a leak.
     var attemptsLeft = 10_000
-    while openDescriptorCount() > before, attemptsLeft > 0 {
+    while !Task.isCancelled, openDescriptorCount() > before, attemptsLeft > 0 {
         attemptsLeft -= 1
         await Task.yield()
     }

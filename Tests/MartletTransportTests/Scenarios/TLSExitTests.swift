@@ -23,7 +23,7 @@ struct TLSExitTests {
                     }
                 }
             }
-            while handshakeCount.load(ordering: .relaxed) < 8 { await Task.yield() }
+            while !Task.isCancelled, handshakeCount.load(ordering: .relaxed) < 8 { await Task.yield() }
             exit(0)
         }
     }

@@ -37,6 +37,15 @@ enum MarkRule {
         return file.findings { $0.containsWord(child) ? "starts a child without Subprocess" : nil }
     }
 
+    /// Loops that wait beyond the time limit of their test, which cancels it.
+    static func findingsOfEndlessWaits(in file: SourceFile) -> [Finding] {
+        guard file.isSwift, file.isInTests else { return [] }
+        return file.findings { code in
+            code.contains("while ") && code.contains("{ await Task.yie" + "ld() }") && !code.contains("isCancelled")
+                && !code.contains("while true") ? "waits beyond its time limit without Task.isCancelled" : nil
+        }
+    }
+
     /// Names of Unicode scalars, whose table the released programs do not have (Makefile, `nameless`).
     static func findingsOfScalarNames(in file: SourceFile) -> [Finding] {
         guard file.isSwift else { return [] }

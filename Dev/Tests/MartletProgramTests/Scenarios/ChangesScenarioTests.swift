@@ -105,7 +105,7 @@ import Testing
                 ["chat", "--to", relay, "--account", "carol"], input: pipe.fileHandleForReading,
                 output: try FileHandle(forWritingTo: output))
             var lines: [String] = []
-            while lines.last?.hasPrefix("bob: [reply") != true {
+            while !Task.isCancelled, lines.last?.hasPrefix("bob: [reply") != true {
                 let text = String(decoding: try Data(contentsOf: output), as: UTF8.self)
                 lines = text.split(separator: "\n").map(String.init)
                 await Task.yield()

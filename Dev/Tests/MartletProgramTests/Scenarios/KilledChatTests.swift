@@ -37,7 +37,7 @@ struct KilledChatTests {
         let first = try chat(port: port, outbox: outbox, input: pipe.fileHandleForReading)
         let lines = (1...10).map { "line \($0)" }
         try pipe.fileHandleForWriting.write(contentsOf: Data(lines.map { $0 + "\n" }.joined().utf8))
-        while storedCount(outbox) < lines.count { await Task.yield() }
+        while !Task.isCancelled, storedCount(outbox) < lines.count { await Task.yield() }
         first.signal(SIGKILL)
         #expect(await first.exitCode() == 128 + SIGKILL)
 

@@ -7,14 +7,16 @@ struct BusQueue: Sendable {
     /// The maximum number of bytes of the items of a loop that wait. Further ones are lost like a datagram.
     static let maxByteCount = 4 * 1024 * 1024
 
+    /// The number of bytes that are counted for the names and numbers of an item.
+    private static let headByteCount = 256
+
     private var messages: [BusMessage] = []
     private var byteCount = 0
     private var hasLost = false
 
     mutating func append(_ message: BusMessage) {
-        guard messages.count < Self.maxCount else { return hasLost = true }
-        let end = byteCount + BusWriter.byteCount(of: message)
-        guard end <= Self.maxByteCount else { return hasLost = true }
+        let end = byteCount + Self.headByteCount + message.item.contentByteCount
+        guard messages.count < Self.maxCount, end <= Self.maxByteCount else { return hasLost = true }
         byteCount = end
         messages.append(message)
     }

@@ -4,7 +4,7 @@ import MartletWire
 /// Reports of the accounts that have joined the room and have not received the messages of this relay (R-132 to R-136,
 /// Their progress at other relays is in the receipts of the room.
 extension RelayRoom {
-    /// The store has messages of this relay behind an offset. Without records nobody has joined.
+    /// The store has messages of this relay behind an offset. No account has joined a room without records.
     mutating func noteStored(after offset: UInt64) {
         guard log.lastOffset > offset, allocatedMemberships.isAllocated else { return }
         scan.note(offset + 1...log.lastOffset)
