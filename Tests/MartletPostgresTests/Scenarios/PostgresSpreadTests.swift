@@ -105,7 +105,7 @@ struct PostgresSpreadTests {
     ) async throws {
         for open in [
             { @Sendable in _ = try await PostgresSpread.patient(databases) },
-            { @Sendable in try await PostgresSpread.check(databases.map { ($0.key, $0.value) }) },
+            { @Sendable in try await PostgresSpread.patientCheck(databases) },
         ] {
             await #expect {
                 try await open()

@@ -36,4 +36,10 @@ extension PostgresSpread {
             databases.map { ($0.key, $0.value) }, configuration: .patient(retention: retention, isShared: isShared),
             onEvent: onEvent)
     }
+
+    /// `check` with such deadlines.
+    static func patientCheck(_ databases: [String: String]) async throws {
+        let deadlines = PostgresStore.Configuration.patient().deadlines
+        _ = try await SpreadClaim(databases.map { ($0.key, $0.value) }, deadlines).check()
+    }
 }
