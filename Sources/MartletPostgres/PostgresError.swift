@@ -18,10 +18,10 @@ public enum PostgresError: Error, Equatable, Sendable {
     /// The tables have been removed since the store was opened.
     case missingTables
     /// The names of databases over which rooms are to be spread are not valid.
-    case invalidSpread(String)
+    case invalidShards(String)
     /// The database was used as one of other databases, or under another name; or it has rooms that are not spread.
     /// Without names, nil, it is not one of several.
-    case wrongSpread(found: String?, given: String?)
+    case wrongShard(found: String?, given: String?)
     /// The database was never used, and others with these names were.
     case unclaimed(given: String)
     /// The database was used as one of other databases with the same names.
@@ -55,13 +55,13 @@ extension PostgresError: CustomStringConvertible {
             "the search path '\(name)' is not the name of one schema; give options=-csearch_path%3DNAME in the URI"
         case .inUse: "another relay uses the database; several relays need the option --shared, each of them"
         case .missingTables: "the tables were removed; restore them, or restart the relay to create empty ones"
-        case .invalidSpread(let text): "rooms cannot be spread over the databases: \(text)"
-        case .wrongSpread(let found?, let given?):
+        case .invalidShards(let text): "rooms cannot be spread over the databases: \(text)"
+        case .wrongShard(let found?, let given?):
             "the database was used as \(found), and not as \(given); give the names with which it was used first, or "
                 + dropAdvice
-        case .wrongSpread(let found?, nil):
+        case .wrongShard(let found?, nil):
             "the database was used as \(found); give all of these with their names, NAME=URI"
-        case .wrongSpread: "the database has rooms that are not spread; spread them by 'martlet store copy'"
+        case .wrongShard: "the database has rooms that are not spread; spread them by 'martlet store copy'"
         case .unclaimed(let given):
             "the database was never used as \(given), unlike others with these names; give the one that was used, or "
                 + "restore its backup"

@@ -31,7 +31,7 @@ actor PostgresListener {
 
     init(on loop: EventLoop) { self.loop = loop }
 
-    func open(_ uri: String, as place: SpreadPlace?, _ deadlines: PostgresMachine.Deadlines) {
+    func open(_ uri: String, as place: ShardPlace?, _ deadlines: PostgresMachine.Deadlines) {
         let connection = PostgresConnection(
             to: uri, on: loop, deadlines,
             prepareSession: { [weak self] connection throws(PostgresError) in

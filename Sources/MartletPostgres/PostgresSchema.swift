@@ -33,14 +33,14 @@ enum PostgresSchema {
             (to_regclass('additions') IS NOT NULL)::int::bigint
         """)
     private static let selectVersion = PostgresStatement("select_version", "SELECT max(number)::bigint FROM version")
-    /// The number of the addition with the table `spread`.
-    static let spreadAddition = 2
+    /// The number of the addition with the table `shard`.
+    static let shardAddition = 2
     private static let hasRecords =
         "EXISTS (SELECT FROM rooms) OR EXISTS (SELECT FROM roles) OR EXISTS (SELECT FROM memberships)"
     private static let claimPlace = PostgresStatement(
         "claim_place",
         """
-        INSERT INTO spread SELECT 1, $1::text, $2::text, $3::text
+        INSERT INTO shard SELECT 1, $1::text, $2::text, $3::text
         WHERE pg_try_advisory_xact_lock_shared(\(lockKey), hashtext(current_schema())) AND NOT (\(hasRecords))
         ON CONFLICT (id) DO NOTHING
         """)
@@ -48,7 +48,7 @@ enum PostgresSchema {
         "select_place",
         """
         SELECT (\(hasRecords))::int::bigint, own, names, installation
-        FROM (VALUES (1)) AS one(id) LEFT JOIN spread USING (id)
+        FROM (VALUES (1)) AS one(id) LEFT JOIN shard USING (id)
         """)
     /// The same without addition 2.
     private static let selectRecords = PostgresStatement(
@@ -80,9 +80,9 @@ enum PostgresSchema {
     /// Checks that the database has kept a place, nil for one that is not one of several (R-228). The tables have all
     /// additions.
     ///
-    /// - Throws: `PostgresError.wrongSpread`, `otherInstallation` or `unclaimed`.
+    /// - Throws: `PostgresError.wrongShard`, `otherInstallation` or `unclaimed`.
     nonisolated(nonsending) static func check(
-        _ place: SpreadPlace?, _ connection: PostgresConnection
+        _ place: ShardPlace?, _ connection: PostgresConnection
     ) async throws(PostgresError) {
         let kept = kept(in: try await connection.perform([PostgresQuery(selectPlace)])[0])
         if let refusal = kept.refusal(as: place) { throw refusal }
@@ -93,7 +93,7 @@ enum PostgresSchema {
     {
         let found = try await check(connection)
         guard found.version > 0 else { return KeptPlace() }
-        let statement = found.additionCount ?? 0 >= spreadAddition ? selectPlace : selectRecords
+        let statement = found.additionCount ?? 0 >= shardAddition ? selectPlace : selectRecords
         return kept(in: try await connection.perform([PostgresQuery(statement)])[0])
     }
 
@@ -102,8 +102,8 @@ enum PostgresSchema {
     /// - Parameter adopts: Whether the place may be that of a different installation with the same names.
     /// - Returns: The place that the database has.
     nonisolated(nonsending) static func claim(
-        _ place: SpreadPlace, adopts: Bool, _ connection: PostgresConnection
-    ) async throws(PostgresError) -> SpreadPlace {
+        _ place: ShardPlace, adopts: Bool, _ connection: PostgresConnection
+    ) async throws(PostgresError) -> ShardPlace {
         var claim = PostgresQuery(claimPlace)
         for text in [place.own, place.names, place.installation] { claim.add(text) }
         let kept = self.kept(in: try await connection.perform([claim, PostgresQuery(selectPlace)])[1])
@@ -120,7 +120,7 @@ enum PostgresSchema {
         if !result.isNull(0, 1), let own = result.text(0, 1), let names = result.text(0, 2),
             let installation = result.text(0, 3)
         {
-            kept.place = SpreadPlace(own: own, names: names, installation: installation)
+            kept.place = ShardPlace(own: own, names: names, installation: installation)
         }
         return kept
     }
@@ -285,7 +285,7 @@ enum PostgresSchema {
         // installation.
         [
             """
-            CREATE TABLE spread (
+            CREATE TABLE shard (
                 id bigint PRIMARY KEY CHECK (id = 1), own text NOT NULL, names text NOT NULL,
                 installation text NOT NULL
             )

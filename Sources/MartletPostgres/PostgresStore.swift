@@ -38,7 +38,7 @@ public final class PostgresStore: RoomStore {
         /// The maximum duration for which calls wait for a database that is away. Then they fail.
         public var maxWait = Duration.seconds(600)
         /// The place of the database among several; nil for one that is not.
-        var place: SpreadPlace?
+        var place: ShardPlace?
         /// The deadlines of connections.
         var deadlines = PostgresMachine.Deadlines()
         /// The time in milliseconds since 1970.

@@ -18,7 +18,7 @@ package class PostgresTransferSource: TransferSource {
     ///
     /// - Parameter place: Its place among several; nil for one that has all rooms.
     /// - Throws: `PostgresError`, or an error of the system without threads.
-    package convenience init(_ uri: String, as place: SpreadPlace? = nil) async throws {
+    package convenience init(_ uri: String, as place: ShardPlace? = nil) async throws {
         let loop = try EventLoop(name: "martlet-postgres")
         try await self.init(uri, loop) { connection throws(PostgresError) in
             try await PostgresSchema.prepare(connection, creates: false)
@@ -176,7 +176,7 @@ package final class PostgresTransferDestination: PostgresTransferSource, Transfe
     /// Connects to a database, and creates the tables if it has none.
     ///
     /// - Throws: `PostgresError`, for example `inUse` while a relay uses the database.
-    package convenience init(_ uri: String, as place: SpreadPlace? = nil) async throws {
+    package convenience init(_ uri: String, as place: ShardPlace? = nil) async throws {
         let loop = try EventLoop(name: "martlet-postgres")
         try await self.init(uri, loop) { connection throws(PostgresError) in
             try await PostgresSchema.prepare(connection, creates: true)

@@ -399,7 +399,7 @@ struct PostgresStoreTests {
         async throws
     {
         await (try await store()).close()
-        _ = try await sql("DROP TABLE retention, copy, spread, additions")
+        _ = try await sql("DROP TABLE retention, copy, shard, additions")
         let opened = try await store()
         #expect(try await opened.load(.lobby).retention == RoomRetention())
         await opened.close()

@@ -504,7 +504,7 @@ enum ServeCommand {
         case .database(let uri):
             return try await .postgres(uri, configuration: configuration) { note(.database($0, nil)) }
         case .databases(let databases):
-            return try await PostgresSpread(databases, configuration: configuration) { note(.database($1, $0)) }
+            return try await PostgresShards(databases, configuration: configuration) { note(.database($1, $0)) }
         }
         var retention = StoreRetention()
         retention.maxMessagesPerRoom = arguments[history] ?? retention.maxMessagesPerRoom

@@ -175,7 +175,7 @@ enum StoreCommand {
             return switch place {
             case .directory(let path): try SQLiteTransferSource(at: path)
             case .database(let uri): try await PostgresTransferSource(uri)
-            case .databases(let databases): try await SpreadTransferSource(databases)
+            case .databases(let databases): try await ShardsTransferSource(databases)
             }
         } catch { throw CommandError(.noInput, "\(error)") }
     }
@@ -184,7 +184,7 @@ enum StoreCommand {
         switch place {
         case .directory(let path): try SQLiteTransferDestination(at: path)
         case .database(let uri): try await PostgresTransferDestination(uri)
-        case .databases(let databases): try await SpreadTransferDestination(databases)
+        case .databases(let databases): try await ShardsTransferDestination(databases)
         }
     }
 

@@ -25,7 +25,7 @@ enum StorePlace: Sendable {
         guard named.count == texts.count else {
             throw UsageError(message: "each of several '\(option)' has the form NAME=postgres://USER@HOST/DATABASE")
         }
-        do throws(PostgresError) { _ = try RoomSpread(named.map { $0.name }) } catch {
+        do throws(PostgresError) { _ = try RoomShards(named.map { $0.name }) } catch {
             throw UsageError(message: "'\(option)': \(error)")
         }
         self = .databases(named)
@@ -46,7 +46,7 @@ enum StorePlace: Sendable {
         switch self {
         case .directory: break
         case .database(let uri): try await PostgresStore.check(uri, isAlone: true)
-        case .databases(let databases): try await PostgresSpread.check(databases)
+        case .databases(let databases): try await PostgresShards.check(databases)
         }
     }
 }

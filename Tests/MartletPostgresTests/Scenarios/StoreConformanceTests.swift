@@ -9,15 +9,15 @@ import Testing
 
 /// A kind of store, all of which have the same contract.
 enum StoreKind: CaseIterable {
-    case memory, sqlite, postgres, spread
+    case memory, sqlite, postgres, shards
 
     /// The kinds that this system has.
     static var installed: [StoreKind] { allCases.filter { !$0.isDatabase || PostgresServer.isInstalled } }
 
     /// The kinds whose bounds hold for all rooms together.
-    static var undivided: [StoreKind] { installed.filter { $0 != .spread } }
+    static var undivided: [StoreKind] { installed.filter { $0 != .shards } }
 
-    var isDatabase: Bool { self == .postgres || self == .spread }
+    var isDatabase: Bool { self == .postgres || self == .shards }
 
     /// Two new databases, of which b has the room attic and c the room lobby.
     static func databases() async throws -> [String: String] {
@@ -33,7 +33,7 @@ enum StoreKind: CaseIterable {
             let folder = FileManager.default.temporaryDirectory.appendingPathComponent("martlet-\(UUID().uuidString)")
             return try await SQLiteStore(at: folder.path)
         case .postgres: return try await PostgresStore.patient(PostgresServer.common().database())
-        case .spread: return try await PostgresSpread.patient(Self.databases())
+        case .shards: return try await PostgresShards.patient(Self.databases())
         }
     }
 }
@@ -266,11 +266,11 @@ enum StoreKind: CaseIterable {
     private func bounded(_ kind: StoreKind) async throws -> any RoomStore {
         switch kind {
         case .memory: return InMemoryStore(maxMessagesPerRoom: 10)
-        case .postgres, .spread:
+        case .postgres, .shards:
             var retention = PostgresRetention()
             retention.maxMessagesPerRoom = 10
-            if kind == .spread {
-                return try await PostgresSpread.patient(StoreKind.databases(), retention: retention)
+            if kind == .shards {
+                return try await PostgresShards.patient(StoreKind.databases(), retention: retention)
             }
             return try await PostgresStore.patient(PostgresServer.common().database(), retention: retention)
         case .sqlite:

@@ -36,8 +36,8 @@ struct StoreTransferTests {
             case .directory(let path): return try await SQLiteStore(at: path)
             case .database(let uri): return try await PostgresStore.patient(uri, isShared: false)
             case .databases(let databases):
-                do { return try await PostgresSpread.patient(databases, isShared: false) } catch {
-                    throw (error as? PostgresSpread.Failure)?.cause ?? error
+                do { return try await PostgresShards.patient(databases, isShared: false) } catch {
+                    throw (error as? PostgresShards.Failure)?.cause ?? error
                 }
             }
         }
@@ -46,7 +46,7 @@ struct StoreTransferTests {
             switch self {
             case .directory(let path): try SQLiteTransferSource(at: path)
             case .database(let uri): try await PostgresTransferSource(uri)
-            case .databases(let databases): try await SpreadTransferSource(databases.map { ($0.key, $0.value) })
+            case .databases(let databases): try await ShardsTransferSource(databases.map { ($0.key, $0.value) })
             }
         }
 
@@ -54,7 +54,7 @@ struct StoreTransferTests {
             switch self {
             case .directory(let path): try SQLiteTransferDestination(at: path)
             case .database(let uri): try await PostgresTransferDestination(uri)
-            case .databases(let databases): try await SpreadTransferDestination(databases.map { ($0.key, $0.value) })
+            case .databases(let databases): try await ShardsTransferDestination(databases.map { ($0.key, $0.value) })
             }
         }
     }
@@ -231,7 +231,7 @@ struct StoreTransferTests {
         await #expect {
             _ = try await copy(from, to)
         } throws: {
-            guard let failure = $0 as? PostgresSpread.Failure, failure.database == "b" else { return false }
+            guard let failure = $0 as? PostgresShards.Failure, failure.database == "b" else { return false }
             return failure.cause as? PostgresError == .misplaced(room: "lobby")
         }
     }

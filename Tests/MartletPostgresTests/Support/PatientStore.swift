@@ -26,13 +26,13 @@ extension PostgresStore {
     }
 }
 
-extension PostgresSpread {
+extension PostgresShards {
     /// The same over several databases.
     static func patient(
         _ databases: [String: String], retention: PostgresRetention = PostgresRetention(), isShared: Bool = true,
         onEvent: @escaping @Sendable (String, PostgresEvent) -> Void = { _, _ in }
-    ) async throws -> PostgresSpread {
-        try await PostgresSpread(
+    ) async throws -> PostgresShards {
+        try await PostgresShards(
             databases.map { ($0.key, $0.value) }, configuration: .patient(retention: retention, isShared: isShared),
             onEvent: onEvent)
     }
@@ -40,6 +40,6 @@ extension PostgresSpread {
     /// `check` with such deadlines.
     static func patientCheck(_ databases: [String: String]) async throws {
         let deadlines = PostgresStore.Configuration.patient().deadlines
-        _ = try await SpreadClaim(databases.map { ($0.key, $0.value) }, deadlines).check()
+        _ = try await ShardClaim(databases.map { ($0.key, $0.value) }, deadlines).check()
     }
 }

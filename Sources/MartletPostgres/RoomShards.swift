@@ -6,7 +6,7 @@ package import MartletWire
 /// A room is in the database with the highest weight: rendezvous hashing (Thaler and Ravishankar, Using Name-Based
 /// Mappings to Increase Hit Rates, IEEE/ACM Transactions on Networking 6(1), 1998). A further name takes its share of
 /// the rooms, and no room moves between the others.
-package struct RoomSpread: Equatable, Sendable {
+package struct RoomShards: Equatable, Sendable {
     /// The maximum number of databases.
     package static let maxCount = 16
     /// The maximum number of bytes of the name of a database.
@@ -15,18 +15,18 @@ package struct RoomSpread: Equatable, Sendable {
     /// The names in ascending order.
     package let names: [String]
 
-    /// - Throws: `PostgresError.invalidSpread`.
+    /// - Throws: `PostgresError.invalidShards`.
     package init(_ names: some Collection<String>) throws(PostgresError) {
         self.names = names.sorted()
         guard 1...Self.maxCount ~= names.count else {
-            throw .invalidSpread("it has \(names.count) databases, and not 1 to \(Self.maxCount)")
+            throw .invalidShards("it has \(names.count) databases, and not 1 to \(Self.maxCount)")
         }
         if let name = names.first(where: { !Self.isName($0) }) {
-            throw .invalidSpread(
+            throw .invalidShards(
                 "'\(name)' is not a name of 1 to \(Self.maxNameByteCount) lower-case letters, digits, - and _")
         }
         for (name, next) in zip(self.names, self.names.dropFirst()) where name == next {
-            throw .invalidSpread("the name '\(name)' is given twice")
+            throw .invalidShards("the name '\(name)' is given twice")
         }
     }
 
@@ -58,7 +58,7 @@ package struct RoomSpread: Equatable, Sendable {
 }
 
 /// The place of a database among those of a spread, which the database keeps.
-package struct SpreadPlace: Equatable, Sendable, CustomStringConvertible {
+package struct ShardPlace: Equatable, Sendable, CustomStringConvertible {
     /// The name of the database.
     let own: String
     /// The names of all databases in ascending order, with commas.
@@ -70,8 +70,8 @@ package struct SpreadPlace: Equatable, Sendable, CustomStringConvertible {
         (self.own, self.names, self.installation) = (own, names, installation)
     }
 
-    init(_ own: String, in spread: RoomSpread, of installation: String) {
-        self.init(own: own, names: spread.names.joined(separator: ","), installation: installation)
+    init(_ own: String, in shards: RoomShards, of installation: String) {
+        self.init(own: own, names: shards.names.joined(separator: ","), installation: installation)
     }
 
     package var description: String { "\(own) of \(names)" }

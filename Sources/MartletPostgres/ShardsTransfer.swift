@@ -3,35 +3,35 @@ package import MartletRelay
 package import MartletWire
 
 /// Databases over which rooms are spread, from which the rooms are copied.
-package class SpreadTransferSource: TransferSource {
+package class ShardsTransferSource: TransferSource {
     package let identity: String
-    fileprivate let spread: RoomSpread
+    fileprivate let shards: RoomShards
     private let parts: [PostgresTransferSource]
     /// The place of the room that was begun.
     fileprivate var place = 0
 
     /// Connects to the databases, whose names and URIs are given.
     ///
-    /// - Throws: `PostgresError.invalidSpread`, or `PostgresSpread.Failure`.
+    /// - Throws: `PostgresError.invalidShards`, or `PostgresShards.Failure`.
     package convenience init(_ databases: [(name: String, uri: String)]) async throws {
-        let claim = try SpreadClaim(databases)
+        let claim = try ShardClaim(databases)
         let places = try await claim.places()
-        self.init(claim.spread, try await Self.open(claim, places) { try await PostgresTransferSource($0, as: $1) })
+        self.init(claim.shards, try await Self.open(claim, places) { try await PostgresTransferSource($0, as: $1) })
     }
 
-    fileprivate init(_ spread: RoomSpread, _ parts: [PostgresTransferSource]) {
-        (self.spread, self.parts) = (spread, parts)
-        identity = zip(spread.names, parts).map { "\($0) = \($1.identity)" }.joined(separator: ", ")
+    fileprivate init(_ shards: RoomShards, _ parts: [PostgresTransferSource]) {
+        (self.shards, self.parts) = (shards, parts)
+        identity = zip(shards.names, parts).map { "\($0) = \($1.identity)" }.joined(separator: ", ")
     }
 
     fileprivate static func open<Part: PostgresTransferSource>(
-        _ claim: SpreadClaim, _ places: [SpreadPlace], _ open: (String, SpreadPlace) async throws -> Part
+        _ claim: ShardClaim, _ places: [ShardPlace], _ open: (String, ShardPlace) async throws -> Part
     ) async throws -> [Part] {
         var parts: [Part] = []
         for ((name, uri), place) in zip(claim.databases, places) {
             do { parts.append(try await open(uri, place)) } catch {
                 for part in parts { await part.close() }
-                throw PostgresSpread.Failure(database: name, cause: error)
+                throw PostgresShards.Failure(database: name, cause: error)
             }
         }
         return parts
@@ -57,13 +57,13 @@ package class SpreadTransferSource: TransferSource {
     }
 
     /// A room of a different database would be left out of the copy.
-    private func check(_ rooms: [RoomName], in place: Int) throws(PostgresSpread.Failure) {
-        guard let room = rooms.first(where: { spread.place(of: $0) != place }) else { return }
-        throw PostgresSpread.Failure(database: spread.names[place], cause: PostgresError.misplaced(room: room.text))
+    private func check(_ rooms: [RoomName], in place: Int) throws(PostgresShards.Failure) {
+        guard let room = rooms.first(where: { shards.place(of: $0) != place }) else { return }
+        throw PostgresShards.Failure(database: shards.names[place], cause: PostgresError.misplaced(room: room.text))
     }
 
     nonisolated(nonsending) package func begin(_ room: RoomName) async throws -> TransferredRoom? {
-        place = spread.place(of: room)
+        place = shards.place(of: room)
         return try await parts[place].begin(room)
     }
 
@@ -90,22 +90,22 @@ package class SpreadTransferSource: TransferSource {
 }
 
 /// Databases that become a copy, over which the rooms are spread.
-package final class SpreadTransferDestination: SpreadTransferSource, TransferDestination {
+package final class ShardsTransferDestination: ShardsTransferSource, TransferDestination {
     private let targets: [PostgresTransferDestination]
 
     /// Connects to the databases, creates the tables in those that have none, and has them keep their names.
     ///
-    /// - Throws: `PostgresError.invalidSpread`, or `PostgresSpread.Failure`.
+    /// - Throws: `PostgresError.invalidShards`, or `PostgresShards.Failure`.
     package convenience init(_ databases: [(name: String, uri: String)]) async throws {
-        let claim = try SpreadClaim(databases)
+        let claim = try ShardClaim(databases)
         let places = try await claim.claim()
         self.init(
-            claim.spread, try await Self.open(claim, places) { try await PostgresTransferDestination($0, as: $1) })
+            claim.shards, try await Self.open(claim, places) { try await PostgresTransferDestination($0, as: $1) })
     }
 
-    private init(_ spread: RoomSpread, _ targets: [PostgresTransferDestination]) {
+    private init(_ shards: RoomShards, _ targets: [PostgresTransferDestination]) {
         self.targets = targets
-        super.init(spread, targets)
+        super.init(shards, targets)
     }
 
     nonisolated(nonsending) package func beginCopy(of source: String) async throws {
@@ -114,7 +114,7 @@ package final class SpreadTransferDestination: SpreadTransferSource, TransferDes
     }
 
     nonisolated(nonsending) package func beginRoom(_ room: TransferredRoom, keepsMessages: Bool) async throws {
-        place = spread.place(of: room.name)
+        place = shards.place(of: room.name)
         try await targets[place].beginRoom(room, keepsMessages: keepsMessages)
     }
 
@@ -125,7 +125,7 @@ package final class SpreadTransferDestination: SpreadTransferSource, TransferDes
     nonisolated(nonsending) package func endRoom() async throws { try await targets[place].endRoom() }
 
     nonisolated(nonsending) package func remove(_ room: RoomName) async throws {
-        try await targets[spread.place(of: room)].remove(room)
+        try await targets[shards.place(of: room)].remove(room)
     }
 
     nonisolated(nonsending) package func beginPart(_ part: TransferredPart) async throws {
@@ -133,7 +133,7 @@ package final class SpreadTransferDestination: SpreadTransferSource, TransferDes
     }
 
     nonisolated(nonsending) package func add(_ records: [TransferredRecord]) async throws {
-        for (place, records) in Dictionary(grouping: records, by: { spread.place(of: $0.room) }) {
+        for (place, records) in Dictionary(grouping: records, by: { shards.place(of: $0.room) }) {
             try await targets[place].add(records)
         }
     }

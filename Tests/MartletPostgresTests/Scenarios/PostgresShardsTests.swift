@@ -10,7 +10,7 @@ import Testing
 
 /// Rooms that are spread over the databases b and c: attic is in b, lobby in c.
 @Suite(.enabled(if: PostgresServer.isInstalled), .timeLimit(.minutes(5)))
-struct PostgresSpreadTests {
+struct PostgresShardsTests {
     private let server: PostgresServer
     private let databases: [String: String]
     private let alice = AccountName("alice")
@@ -27,7 +27,7 @@ struct PostgresSpreadTests {
 
     // R-226
     @Test func `rooms and records → in the database of the room, and lists of both in their order`() async throws {
-        let store = try await PostgresSpread.patient(databases)
+        let store = try await PostgresShards.patient(databases)
         let rooms: [RoomName] = ["attic", "lobby", "room 0", "room 1", "room 2", "room 3"]
         for (index, room) in rooms.enumerated() {
             _ = try await store.load(room)
@@ -35,9 +35,9 @@ struct PostgresSpreadTests {
             let joined = MembershipRecord(isJoined: true, changedAt: 1)
             #expect(try await store.saveMemberships([alice: joined], of: room) == [])
         }
-        let spread = try RoomSpread(["b", "c"])
+        let shards = try RoomShards(["b", "c"])
         for (place, name) in ["b", "c"].enumerated() {
-            let own = rooms.filter { spread.place(of: $0) == place }
+            let own = rooms.filter { shards.place(of: $0) == place }
             #expect(try await names(in: name) == own.map(\.text).joined(separator: " ") && own.count > 1)
         }
         // R-227
@@ -59,13 +59,13 @@ struct PostgresSpreadTests {
 
     // R-206, R-227
     @Test func `another relay has appended in both databases → changes and reports name both rooms`() async throws {
-        let other = try await PostgresSpread.patient(databases)
+        let other = try await PostgresShards.patient(databases)
         var known: [RoomRevision] = []
         for room in [RoomName.lobby, .attic] {
             known.append(RoomRevision(room: room, log: try await other.load(room).log, lastOffset: 0))
             _ = try await other.append(entries(1...2), to: room)
         }
-        let store = try await PostgresSpread.patient(databases)
+        let store = try await PostgresShards.patient(databases)
         let (reports, continuation) = AsyncStream<[RoomRevision]>.makeStream()
         store.observe { continuation.yield($0) }
         var iterator = reports.makeAsyncIterator()
@@ -78,7 +78,7 @@ struct PostgresSpreadTests {
 
     // R-227
     @Test func `datagrams of the bus → over the database with the first name`() async throws {
-        let stores = [try await PostgresSpread.patient(databases), try await .patient(databases)]
+        let stores = [try await PostgresShards.patient(databases), try await .patient(databases)]
         let listening = """
             SELECT count(*) FROM pg_stat_activity
             WHERE datname = current_database() AND query = 'SET synchronous_commit = off' AND state = 'idle'
@@ -97,20 +97,20 @@ struct PostgresSpreadTests {
     private func expectRefused(
         _ databases: [String: String], _ database: String, found: String?, given: String?
     ) async throws {
-        try await expectRefused(databases, database, .wrongSpread(found: found, given: given))
+        try await expectRefused(databases, database, .wrongShard(found: found, given: given))
     }
 
     private func expectRefused(
         _ databases: [String: String], _ database: String, _ expected: PostgresError
     ) async throws {
         for open in [
-            { @Sendable in _ = try await PostgresSpread.patient(databases) },
-            { @Sendable in try await PostgresSpread.patientCheck(databases) },
+            { @Sendable in _ = try await PostgresShards.patient(databases) },
+            { @Sendable in try await PostgresShards.patientCheck(databases) },
         ] {
             await #expect {
                 try await open()
             } throws: {
-                guard let failure = $0 as? PostgresSpread.Failure else { return false }
+                guard let failure = $0 as? PostgresShards.Failure else { return false }
                 return failure.database == database && failure.cause as? PostgresError == expected
             }
         }
@@ -121,21 +121,21 @@ struct PostgresSpreadTests {
         async throws
     {
         let (b, c) = (try #require(databases["b"]), try #require(databases["c"]))
-        try await PostgresSpread.check(databases.map { ($0.key, $0.value) })
+        try await PostgresShards.check(databases.map { ($0.key, $0.value) })
         #expect(try await server.sql("SELECT count(*) FROM pg_namespace WHERE nspname = 'martlet'", in: b) == "0")
         // Empty databases keep their names from the first start on.
-        await (try await PostgresSpread.patient(databases)).close()
-        try await PostgresSpread.check(databases.map { ($0.key, $0.value) })
+        await (try await PostgresShards.patient(databases)).close()
+        try await PostgresShards.check(databases.map { ($0.key, $0.value) })
         let further = try await server.database()
         try await expectRefused(["b": c, "c": b], "b", found: "c of b,c", given: "b of b,c")
         try await expectRefused(["b": b, "c": b], "c", found: "b of b,c", given: "c of b,c")
         try await expectRefused(["b": b], "b", found: "b of b,c", given: "b of b")
         try await expectRefused(["b": b, "c": c, "d": further], "b", found: "b of b,c", given: "b of b,c,d")
-        let alone = PostgresError.wrongSpread(found: "c of b,c", given: nil)
+        let alone = PostgresError.wrongShard(found: "c of b,c", given: nil)
         await #expect(throws: alone) { try await PostgresStore.patient(c) }
         await #expect(throws: alone) { try await PostgresStore.check(c, isAlone: true) }
         try await PostgresStore.check(c)
-        await (try await PostgresSpread.patient(databases)).close()
+        await (try await PostgresShards.patient(databases)).close()
         #expect(try await server.sql("SELECT count(*) FROM pg_namespace WHERE nspname = 'martlet'", in: further) == "0")
     }
 
@@ -154,7 +154,7 @@ struct PostgresSpreadTests {
     @Test func `an empty database beside ones that were used → refused, and it is not changed`() async throws {
         let (b, c) = (try #require(databases["b"]), try #require(databases["c"]))
         let empty = try await server.database()
-        let store = try await PostgresSpread.patient(databases)
+        let store = try await PostgresShards.patient(databases)
         // The first database is claimed last, so this was no start that was interrupted.
         try await expectRefused(["b": b, "c": empty], "c", .unclaimed(given: "c of b,c"))
         _ = try await store.load(.lobby)
@@ -168,18 +168,18 @@ struct PostgresSpreadTests {
     // R-228
     @Test func `a database of a different installation with the same names → refused`() async throws {
         let others = ["b": try await server.database(), "c": try await server.database()]
-        for databases in [databases, others] { await (try await PostgresSpread.patient(databases)).close() }
+        for databases in [databases, others] { await (try await PostgresShards.patient(databases)).close() }
         let mixed = ["b": try #require(databases["b"]), "c": try #require(others["c"])]
         try await expectRefused(mixed, "c", .otherInstallation(given: "c of b,c"))
     }
 
     // R-228
     @Test func `a first start that was interrupted before the first database → a later start claims it`() async throws {
-        let identity = "SELECT installation FROM martlet.spread"
-        await (try await PostgresSpread.patient(databases)).close()
+        let identity = "SELECT installation FROM martlet.shard"
+        await (try await PostgresShards.patient(databases)).close()
         let installation = try await server.sql(identity, in: databases["c"])
-        try await server.sql("DELETE FROM martlet.spread", in: databases["b"])
-        await (try await PostgresSpread.patient(databases)).close()
+        try await server.sql("DELETE FROM martlet.shard", in: databases["b"])
+        await (try await PostgresShards.patient(databases)).close()
         #expect(try await server.sql(identity, in: databases["b"]) == installation && !installation.isEmpty)
         #expect(try await server.sql(identity, in: databases["c"]) == installation)
     }
@@ -188,12 +188,12 @@ struct PostgresSpreadTests {
     @Test func `first starts at the same time, with equal names and with exchanged ones → both, and at most one`()
         async throws
     {
-        async let first = PostgresSpread.patient(databases)
-        async let second = PostgresSpread.patient(databases)
+        async let first = PostgresShards.patient(databases)
+        async let second = PostgresShards.patient(databases)
         for store in [try await first, try await second] { await store.close() }
         let (b, c) = (try await server.database(), try await server.database())
-        func start(_ databases: [String: String]) async -> PostgresSpread? {
-            try? await PostgresSpread.patient(databases)
+        func start(_ databases: [String: String]) async -> PostgresShards? {
+            try? await PostgresShards.patient(databases)
         }
         async let straight = start(["b": b, "c": c])
         async let exchanged = start(["b": c, "c": b])
@@ -202,7 +202,7 @@ struct PostgresSpreadTests {
         for store in opened { await store.close() }
         // The way out of databases without rooms.
         for uri in [b, c] { try await server.sql("DROP SCHEMA martlet CASCADE", in: uri) }
-        await (try await PostgresSpread.patient(["b": c, "c": b])).close()
+        await (try await PostgresShards.patient(["b": c, "c": b])).close()
     }
 
     // R-228
@@ -211,15 +211,15 @@ struct PostgresSpreadTests {
     {
         let uri = try #require(databases["b"])
         await (try await PostgresStore.patient(uri)).close()
-        let place = SpreadPlace("b", in: try RoomSpread(["b", "c"]), of: "1")
+        let place = ShardPlace("b", in: try RoomShards(["b", "c"]), of: "1")
         var configuration = PostgresStore.Configuration.patient()
         configuration.place = place
         let expected = PostgresError.unclaimed(given: "b of b,c")
         await #expect(throws: expected) { try await PostgresStore(uri, configuration: configuration) }
         await #expect(throws: expected) { try await PostgresTransferSource(uri, as: place) }
         let all = databases.map { ($0.key, $0.value) }
-        await #expect(throws: PostgresSpread.Failure.self) { try await SpreadTransferSource(all) }
-        try await PostgresSpread.check(all)
+        await #expect(throws: PostgresShards.Failure.self) { try await ShardsTransferSource(all) }
+        try await PostgresShards.check(all)
     }
 
     // R-229
@@ -228,18 +228,18 @@ struct PostgresSpreadTests {
     {
         let (b, c) = (try #require(databases["b"]), try #require(databases["c"]))
         await #expect {
-            try await PostgresSpread.patient(["b": b, "c": "postgres://nobody@/none?host=/nowhere"])
+            try await PostgresShards.patient(["b": b, "c": "postgres://nobody@/none?host=/nowhere"])
         } throws: {
-            guard let failure = $0 as? PostgresSpread.Failure, failure.database == "c" else { return false }
+            guard let failure = $0 as? PostgresShards.Failure, failure.database == "c" else { return false }
             return if case .unavailable? = failure.cause as? PostgresError { true } else { false }
         }
-        await (try await PostgresSpread.patient(databases)).close()
+        await (try await PostgresShards.patient(databases)).close()
         try await server.sql("INSERT INTO martlet.copy VALUES (1, 'a source', 1)", in: b)
         try await server.sql("INSERT INTO martlet.copy VALUES (1, 'a source', 0)", in: c)
         await #expect {
-            try await PostgresSpread.patient(databases)
+            try await PostgresShards.patient(databases)
         } throws: {
-            guard let failure = $0 as? PostgresSpread.Failure, failure.database == "c" else { return false }
+            guard let failure = $0 as? PostgresShards.Failure, failure.database == "c" else { return false }
             return failure.cause as? StoreTransferError == .incomplete(source: "a source")
         }
         #expect(try await server.sql("SELECT is_complete FROM martlet.copy", in: b) == "1")
@@ -251,7 +251,7 @@ struct PostgresSpreadTests {
             while !Task.isCancelled, try await server.sql(sessions, in: uri) != "0" { await Task.yield() }
         }
         try await server.sql("UPDATE martlet.copy SET is_complete = 1", in: c)
-        await (try await PostgresSpread.patient(databases)).close()
+        await (try await PostgresShards.patient(databases)).close()
         for uri in [b, c] { #expect(try await server.sql("SELECT count(*) FROM martlet.copy", in: uri) == "0") }
     }
 
@@ -260,7 +260,7 @@ struct PostgresSpreadTests {
     func `a database that becomes a different one while the store is open → its calls wait, as if it were away`(
         column: String
     ) async throws {
-        let store = try await PostgresSpread.patient(databases)
+        let store = try await PostgresShards.patient(databases)
         _ = try await store.load(.attic)
         _ = try await store.load(.lobby)
         let name = try await server.sql("SELECT current_database()", in: databases["b"])
@@ -268,8 +268,8 @@ struct PostgresSpreadTests {
             let count = "SELECT sessions FROM pg_stat_database WHERE datname = '\(name)'"
             return try #require(Int(try await server.sql(count)))
         }
-        let kept = try await server.sql("SELECT \(column) FROM martlet.spread", in: databases["b"])
-        try await server.sql("UPDATE martlet.spread SET \(column) = 'c'", in: databases["b"])
+        let kept = try await server.sql("SELECT \(column) FROM martlet.shard", in: databases["b"])
+        try await server.sql("UPDATE martlet.shard SET \(column) = 'c'", in: databases["b"])
         let before = try await sessions()
         try await server.sql(
             """
@@ -286,7 +286,7 @@ struct PostgresSpreadTests {
             WHERE datname = current_database() AND query = 'SET synchronous_commit = off'
             """
         #expect(try await server.sql(listening, in: databases["b"]) == "0")
-        try await server.sql("UPDATE martlet.spread SET \(column) = '\(kept)'", in: databases["b"])
+        try await server.sql("UPDATE martlet.shard SET \(column) = '\(kept)'", in: databases["b"])
         #expect(try await appended == 1)
         await store.close()
     }
@@ -300,7 +300,7 @@ struct PostgresSpreadTests {
         let outage = try await PostgresServer(settings: ["fsync=off"])
         let databases = ["b": try await outage.database(), "c": try #require(self.databases["c"])]
         let (events, continuation) = AsyncStream<String>.makeStream()
-        let store = try await PostgresSpread.patient(databases) { name, event in
+        let store = try await PostgresShards.patient(databases) { name, event in
             if case .lost = event { continuation.yield("lost \(name)") }
             if case .recovered = event { continuation.yield("recovered \(name)") }
         }
@@ -332,7 +332,7 @@ struct PostgresSpreadTests {
     {
         let outage = try await PostgresServer(settings: ["fsync=off"])
         let databases = ["b": try await outage.database(), "c": try #require(self.databases["c"])]
-        let store = try await PostgresSpread.patient(databases)
+        let store = try await PostgresShards.patient(databases)
         let known = [
             RoomRevision(room: .attic, log: try await store.load(.attic).log, lastOffset: 0),
             RoomRevision(room: .lobby, log: try await store.load(.lobby).log, lastOffset: 0),
@@ -345,10 +345,10 @@ struct PostgresSpreadTests {
         // A call for rooms whose databases may all be away is answered at once: a relay has one at a time. The
         // calls that wait for a database are bounded.
         let answers = Guarded(0)
-        for _ in 1..<PostgresSpread.maxCheckCount {
+        for _ in 1..<PostgresShards.maxCheckCount {
             store.perform([.changes(since: [known[0]], RoomStoreReply { _ in answers.withLock { $0 += 1 } })])
         }
-        #expect(answers.withLock { $0 } == PostgresSpread.maxCheckCount - 1)
+        #expect(answers.withLock { $0 } == PostgresShards.maxCheckCount - 1)
         #expect(try await store.changes(since: [known[0]]).isEmpty)
         // Only the other database is asked, whose answer is a report then.
         var iterator = reports.makeAsyncIterator()
@@ -356,7 +356,7 @@ struct PostgresSpreadTests {
         #expect(await iterator.next()?.map(\.room) == [.lobby])
         async let listed = store.memberships(of: alice, .names)
         try await outage.start()
-        for _ in 0..<PostgresSpread.maxCheckCount { #expect(await iterator.next()?.map(\.room) == [.attic]) }
+        for _ in 0..<PostgresShards.maxCheckCount { #expect(await iterator.next()?.map(\.room) == [.attic]) }
         #expect(try await listed.isEmpty)
         #expect(try await store.changes(since: [known[0]]).isEmpty)
         #expect(await iterator.next()?.map(\.lastOffset) == [3])
@@ -370,7 +370,7 @@ struct PostgresSpreadTests {
         var configuration = PostgresStore.Configuration.patient()
         configuration.maxWait = .zero
         let (events, continuation) = AsyncStream<String>.makeStream()
-        let store = try await PostgresSpread(databases.map { ($0.key, $0.value) }, configuration: configuration) {
+        let store = try await PostgresShards(databases.map { ($0.key, $0.value) }, configuration: configuration) {
             if case .lost = $1 { continuation.yield($0) }
         }
         let known = [

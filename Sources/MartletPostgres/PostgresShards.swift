@@ -21,7 +21,7 @@ extension PostgresStore: DatabaseStore {}
 ///
 /// Everything about a room is in one database, so no transaction concerns two of them. A call for a room waits
 /// for its database only. Lists of rooms have parts of all databases, and wait for all.
-public final class PostgresSpread: DatabaseStore {
+public final class PostgresShards: DatabaseStore {
     /// A database could not be opened or used.
     public struct Failure: Error, CustomStringConvertible {
         /// The name of the database.
@@ -60,7 +60,7 @@ public final class PostgresSpread: DatabaseStore {
     /// The maximum number of calls `changes` that wait for a database. Further ones leave its rooms out.
     static let maxCheckCount = 64
 
-    private let spread: RoomSpread
+    private let shards: RoomShards
     private let parts: [Part]
     private let observer = Guarded<@Sendable ([RoomRevision]) -> Void>({ _ in })
     /// The bounds of each room.
@@ -75,15 +75,15 @@ public final class PostgresSpread: DatabaseStore {
     ///     digits, hyphens and underscores. The names never change after the first start.
     ///   - configuration: The configuration of the store in each database.
     ///   - onEvent: Takes the events with the name of their database, on any thread.
-    /// - Throws: `PostgresError.invalidSpread`, and `Failure` with the first database that cannot be opened, whose
-    ///   cause is `PostgresError.wrongSpread`, `otherInstallation` or `unclaimed` if it was not used with these names
+    /// - Throws: `PostgresError.invalidShards`, and `Failure` with the first database that cannot be opened, whose
+    ///   cause is `PostgresError.wrongShard`, `otherInstallation` or `unclaimed` if it was not used with these names
     ///   and the other databases before, unlike one of them.
     public init(
         _ databases: [(name: String, uri: String)],
         configuration: PostgresStore.Configuration = PostgresStore.Configuration(),
         onEvent: @escaping @Sendable (_ database: String, PostgresEvent) -> Void = { _, _ in }
     ) async throws {
-        let claim = try SpreadClaim(databases, configuration.deadlines)
+        let claim = try ShardClaim(databases, configuration.deadlines)
         let places = try await claim.claim()
         var parts: [Part] = []
         var name = ""
@@ -105,7 +105,7 @@ public final class PostgresSpread: DatabaseStore {
             for part in parts { await part.store.close() }
             throw Failure(database: name, cause: error)
         }
-        (spread, self.parts) = (claim.spread, parts)
+        (shards, self.parts) = (claim.shards, parts)
         (retention, features) = (parts[0].store.retention, parts[0].store.features)
     }
 
@@ -113,7 +113,7 @@ public final class PostgresSpread: DatabaseStore {
     ///
     /// - Throws: As the initializer.
     public static func check(_ databases: [(name: String, uri: String)]) async throws {
-        _ = try await SpreadClaim(databases).check()
+        _ = try await ShardClaim(databases).check()
     }
 
     /// The bus of the database with the first name, which all relays have in common.
@@ -151,10 +151,10 @@ public final class PostgresSpread: DatabaseStore {
             switch call {
             case .load(let room, _), .read(_, let room, _), .saveProgress(_, let room, _),
                 .saveRoles(_, let room, _, _, _), .saveMemberships(_, let room, _), .saveRetention(_, let room, _):
-                passed[spread.place(of: room)].append(call)
-            case .append(let append, _): passed[spread.place(of: append.room)].append(call)
+                passed[shards.place(of: room)].append(call)
+            case .append(let append, _): passed[shards.place(of: append.room)].append(call)
             case .touch(let rooms, let reply):
-                let places = Dictionary(grouping: rooms) { spread.place(of: $0) }
+                let places = Dictionary(grouping: rooms) { shards.place(of: $0) }
                 let replies = Self.replies(places.count, to: reply) { (_: [Void]) in }
                 for (place, reply) in zip(places, replies) { passed[place.key].append(.touch(place.value, reply)) }
             case .readMemberships(let read, let account, let reply):
@@ -199,7 +199,7 @@ public final class PostgresSpread: DatabaseStore {
         guard case .rooms(let progress) = read else {
             return Dictionary(uniqueKeysWithValues: parts.indices.map { ($0, read) })
         }
-        return Dictionary(grouping: progress) { spread.place(of: $0.key) }
+        return Dictionary(grouping: progress) { shards.place(of: $0.key) }
             .mapValues { .rooms(Dictionary(uniqueKeysWithValues: $0.map { ($0.key, $0.value) })) }
     }
 
@@ -223,7 +223,7 @@ public final class PostgresSpread: DatabaseStore {
     private func checks(
         of known: [RoomRevision], _ reply: RoomStoreReply<[RoomRevision]>
     ) -> [(place: Int, call: RoomStoreCall)] {
-        let places = Dictionary(grouping: known) { spread.place(of: $0.room) }
+        let places = Dictionary(grouping: known) { shards.place(of: $0.room) }
             .filter { parts[$0.key].checkCount.withLock { $0 } < Self.maxCheckCount }
         let isAnswered = places.count < parts.count
         if isAnswered { reply.succeed([]) }

@@ -4,10 +4,10 @@ import Testing
 
 @testable import MartletPostgres
 
-@Suite struct RoomSpreadTests {
+@Suite struct RoomShardsTests {
     private let rooms = (0..<10_000).map { RoomName("room \($0)")! }
 
-    private func names(_ names: String...) throws -> RoomSpread { try RoomSpread(names) }
+    private func names(_ names: String...) throws -> RoomShards { try RoomShards(names) }
 
     //
     @Test(
@@ -21,17 +21,17 @@ import Testing
         room: String, first: UInt64, second: UInt64, place: String
     ) throws {
         let room = try #require(RoomName(room))
-        #expect(RoomSpread.weight(of: room, in: "a") == first && RoomSpread.weight(of: room, in: "b") == second)
-        for spread in [try names("a", "b"), try names("b", "a")] {
-            #expect(spread.names[spread.place(of: room)] == place)
+        #expect(RoomShards.weight(of: room, in: "a") == first && RoomShards.weight(of: room, in: "b") == second)
+        for shards in [try names("a", "b"), try names("b", "a")] {
+            #expect(shards.names[shards.place(of: room)] == place)
         }
     }
 
     //
     @Test func `10,000 rooms over two and three databases → equal shares within 3 %`() throws {
-        for spread in [try names("a", "b"), try names("a", "b", "c"), try names("db1", "db2", "db3")] {
-            var counts = [Int](repeating: 0, count: spread.names.count)
-            for room in rooms { counts[spread.place(of: room)] += 1 }
+        for shards in [try names("a", "b"), try names("a", "b", "c"), try names("db1", "db2", "db3")] {
+            var counts = [Int](repeating: 0, count: shards.names.count)
+            for room in rooms { counts[shards.place(of: room)] += 1 }
             let share = rooms.count / counts.count
             #expect(counts.allSatisfy { abs($0 - share) * 100 <= share * 3 }, "\(counts)")
         }
@@ -53,13 +53,13 @@ import Testing
             ((0..<17).map { "db\($0)" }, "17 databases"),
         ] {
             #expect {
-                try RoomSpread(names)
+                try RoomShards(names)
             } throws: {
-                guard case .invalidSpread(let text)? = $0 as? PostgresError else { return false }
+                guard case .invalidShards(let text)? = $0 as? PostgresError else { return false }
                 return text.split(separator: reason).count > 1 || text.hasPrefix(reason) || text.hasSuffix(reason)
             }
         }
-        #expect(try RoomSpread((0..<16).map { "db_\($0)-x" }).names.count == 16)
+        #expect(try RoomShards((0..<16).map { "db_\($0)-x" }).names.count == 16)
     }
 
     // MARK: Pages
@@ -74,7 +74,7 @@ import Testing
     //
     @Test func `pages of two databases → their rooms in order, up to the limit and the first end of a page`() {
         func merged(_ pages: [StoredRoomPage], limit: Int) -> [String?] {
-            let page = PostgresSpread.merge(pages, RoomListRead(limit: limit))
+            let page = PostgresShards.merge(pages, RoomListRead(limit: limit))
             return page.rooms.map(\.name.text) + ["then", page.next?.text]
         }
         #expect(merged([page(), page()], limit: 2) == ["then", nil])
@@ -99,7 +99,7 @@ import Testing
             }
         }
         let parts = [entries("a", "c", "d"), entries("b", "e")]
-        func merged(_ read: MembershipRead) -> [String] { PostgresSpread.merge(parts, read).map(\.room.text) }
+        func merged(_ read: MembershipRead) -> [String] { PostgresShards.merge(parts, read).map(\.room.text) }
         #expect(merged(.names) == ["a", "b", "c", "d", "e"])
         #expect(merged(.page(after: nil, maxCount: 5)) == ["a", "b", "c", "d", "e"])
         #expect(merged(.page(after: nil, maxCount: 3)) == ["a", "b", "c"])
@@ -110,13 +110,13 @@ import Testing
 
     //
     @Test func `what databases have kept → the installation, or the first cause of a refusal`() throws {
-        let spread = try names("a", "b", "c")
+        let shards = try names("a", "b", "c")
         func kept(_ name: String, of installation: String = "1", records: Bool = false) -> KeptPlace {
-            KeptPlace(place: SpreadPlace(name, in: spread, of: installation), hasRecords: records)
+            KeptPlace(place: ShardPlace(name, in: shards, of: installation), hasRecords: records)
         }
         let (empty, used) = (KeptPlace(), KeptPlace(hasRecords: true))
         func installation(_ kept: [KeptPlace], isUsed: Bool = false) throws -> String? {
-            try SpreadClaim.installation(kept, spread, isUsed: isUsed)
+            try ShardClaim.installation(kept, shards, isUsed: isUsed)
         }
         #expect(try installation([empty, empty, empty]) == nil)
         #expect(try installation([kept("a"), kept("b"), kept("c", records: true)], isUsed: true) == "1")
@@ -126,17 +126,17 @@ import Testing
         for (all, name, expected) in [
             ([kept("a"), empty, kept("c")], "b", .unclaimed(given: "b of a,b,c")),
             ([empty, kept("b", records: true), kept("c")], "a", .unclaimed(given: "a of a,b,c")),
-            ([empty, kept("b"), used], "c", .wrongSpread(found: nil, given: "c of a,b,c")),
+            ([empty, kept("b"), used], "c", .wrongShard(found: nil, given: "c of a,b,c")),
             ([kept("a"), kept("b", of: "2"), kept("c")], "b", .otherInstallation(given: "b of a,b,c")),
-            ([empty, kept("c"), kept("b")], "b", .wrongSpread(found: "c of a,b,c", given: "b of a,b,c")),
+            ([empty, kept("c"), kept("b")], "b", .wrongShard(found: "c of a,b,c", given: "b of a,b,c")),
         ] as [([KeptPlace], String, PostgresError)] {
             #expect {
                 _ = try installation(all)
             } throws: {
-                guard let failure = $0 as? PostgresSpread.Failure else { return false }
+                guard let failure = $0 as? PostgresShards.Failure else { return false }
                 return failure.database == name && failure.cause as? PostgresError == expected
             }
         }
-        #expect(throws: PostgresSpread.Failure.self) { try installation([empty, empty, empty], isUsed: true) }
+        #expect(throws: PostgresShards.Failure.self) { try installation([empty, empty, empty], isUsed: true) }
     }
 }
