@@ -26,19 +26,35 @@ struct PostgresOutageTests {
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'martlet'")
     }
 
+    /// Lets commits wait for a standby that does not exist, after they have become durable.
+    private func holdCommits(_ server: PostgresServer) async throws {
+        try await set("synchronous_standby_names", to: "nobody", server)
+        // The checkpointer enables the wait. It reads its settings before a checkpoint.
+        try await server.sql("CHECKPOINT")
+    }
+
+    private func releaseCommits(_ server: PostgresServer) async throws {
+        try await server.sql("ALTER SYSTEM RESET synchronous_standby_names")
+        try await server.sql("SELECT pg_reload_conf()")
+    }
+
+    /// Changes a setting. Every process of the server has the signal to read it before a new session shows it.
+    private func set(_ setting: String, to value: String, _ server: PostgresServer) async throws {
+        try await server.sql("ALTER SYSTEM SET \(setting) = '\(value)'")
+        try await server.sql("SELECT pg_reload_conf()")
+        while try await server.sql("SHOW \(setting)") != value { await Task.yield() }
+    }
+
     @Test func `the answer to a committed append is lost → success, and the messages are stored once`() async throws {
         let server = try await PostgresServer(settings: ["fsync=off"])
         let store = try await PostgresStore.patient(server.database())
         _ = (try await store.load(.lobby), try await store.load(.attic))
-        // A commit waits for a standby that does not exist, after it has become durable.
-        try await server.sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
-        try await server.sql("SELECT pg_reload_conf()")
+        try await holdCommits(server)
         async let first = store.append(entries(1...2), to: .lobby)
         async let second = store.append(entries(1...3), to: .attic)
         while !Task.isCancelled, try await waiting(server, "SyncRep") == 0 { await Task.yield() }
         try await terminate(server)
-        try await server.sql("ALTER SYSTEM RESET synchronous_standby_names")
-        try await server.sql("SELECT pg_reload_conf()")
+        try await releaseCommits(server)
         #expect(try await (first, second) == (1, 1))
         #expect(try await store.append(entries(3...3), to: .lobby) == 1)
         #expect(try await store.read(.all, of: .lobby).offsets == [1, 2, 3])
@@ -50,14 +66,12 @@ struct PostgresOutageTests {
     @Test func `the answer to a created room is lost → success`() async throws {
         let server = try await PostgresServer(settings: ["fsync=off"])
         let store = try await PostgresStore.patient(server.database())
-        try await server.sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
-        try await server.sql("SELECT pg_reload_conf()")
+        try await holdCommits(server)
         let creation = RoomCreation(account: alice, maxRoomCount: 1)
         async let saved: Void = store.saveRoles([1], of: .lobby, creation: creation)
         while !Task.isCancelled, try await waiting(server, "SyncRep") == 0 { await Task.yield() }
         try await terminate(server)
-        try await server.sql("ALTER SYSTEM RESET synchronous_standby_names")
-        try await server.sql("SELECT pg_reload_conf()")
+        try await releaseCommits(server)
         try await saved
         await #expect { try await store.saveRoles([1], of: .lobby, creation: creation) } throws: {
             "\($0)" == "roomHasRoles"
@@ -183,11 +197,7 @@ struct PostgresOutageTests {
         let store = try await PostgresStore.patient(uri) { note($0, events) }
         _ = try await store.load(.lobby)
         _ = try await store.append(entries(1...1), to: .lobby)
-        try await server.sql("ALTER SYSTEM SET default_transaction_read_only = on")
-        try await server.sql("SELECT pg_reload_conf()")
-        while !Task.isCancelled, try await server.sql("SHOW default_transaction_read_only") != "on" {
-            await Task.yield()
-        }
+        try await set("default_transaction_read_only", to: "on", server)
         async let appended = store.append(entries(2...2), to: .lobby)
         while !Task.isCancelled, events.withLock({ $0.isEmpty }) { await Task.yield() }
         for _ in 0..<10 { #expect(try await store.read(.all, of: .lobby).offsets == [1]) }

@@ -6,7 +6,8 @@ import Testing
 /// Relays on sockets that share the rooms of a store.
 @Suite struct SharedStoreTests {
     private func withRelays(
-        reports: Bool = true, loopCount: Int = 1, _ body: (SharedStore.Rooms, UInt16, UInt16) async throws -> Void
+        reports: SharedStore.Reports = .withEachChange, loopCount: Int = 1,
+        _ body: (SharedStore.Rooms, UInt16, UInt16) async throws -> Void
     ) async throws {
         let rooms = SharedStore.Rooms()
         try await withRelay(loopCount: loopCount, store: SharedStore(rooms, reports: reports)) { _, first in
@@ -24,8 +25,8 @@ import Testing
     }
 
     //
-    @Test(arguments: [true, false])
-    func `a message at one relay → delivered to the member at the other`(reports: Bool) async throws {
+    @Test(arguments: [SharedStore.Reports.withEachChange, .withEachCheck])
+    func `a message at one relay → delivered to the member at the other`(reports: SharedStore.Reports) async throws {
         try await withRelays(reports: reports, loopCount: 2) { _, first, second in
             let alice = try await member("alice", 1, at: first)
             let bob = try await member("bob", 2, at: second)
@@ -40,7 +41,7 @@ import Testing
     @Test func `the other relay was first → the message gets the next offset, and the earlier one is delivered`()
         async throws
     {
-        try await withRelays(reports: false) { rooms, first, second in
+        try await withRelays(reports: .withConflictsOnly) { rooms, first, second in
             let alice = try await member("alice", 1, at: first)
             let carol = try await member("carol", 3, at: second)
             let bob = try await member("bob", 2, at: second)
@@ -57,7 +58,7 @@ import Testing
     //
     @Test func `a device moves and publishes its message again → it is accepted once, at the same offset`() async throws
     {
-        try await withRelays(reports: false) { rooms, first, second in
+        try await withRelays(reports: .withConflictsOnly) { rooms, first, second in
             let bob = try await member("bob", 2, at: second)
             let before = try await member("alice", 1, at: second)
             let alice = try await member("alice", 1, at: first)

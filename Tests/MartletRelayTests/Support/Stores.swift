@@ -193,13 +193,18 @@ final class SharedStore: RoomStore {
         }
     }
 
+    /// When a relay learns of the changes of others.
+    enum Reports {
+        case withEachChange
+        case withEachCheck
+        case withConflictsOnly
+    }
+
     let rooms: Rooms
-    private let reports: Bool
+    private let reports: Reports
 
     /// Creates the store of one relay.
-    ///
-    /// - Parameter reports: Whether the store reports changes, so that the relay need not wait for its next check.
-    init(_ rooms: Rooms, reports: Bool = true) {
+    init(_ rooms: Rooms, reports: Reports = .withEachChange) {
         self.rooms = rooms
         self.reports = reports
     }
@@ -207,7 +212,7 @@ final class SharedStore: RoomStore {
     var features: RoomStoreFeatures { [.roles, .memberships, .shared] }
 
     func observe(_ report: @escaping @Sendable ([RoomRevision]) -> Void) {
-        guard reports else { return }
+        guard reports == .withEachChange else { return }
         rooms.state.withLock { $0.observers[ObjectIdentifier(self)] = report }
     }
 
@@ -228,6 +233,7 @@ final class SharedStore: RoomStore {
                 guard isCurrent else { return reply.fail(RoomStoreError.rolesChanged) }
                 reply.complete { try rooms.inner.saveRoles(roles, of: room, creation: creation) }
                 report(room)
+            case .changes(_, let reply) where reports == .withConflictsOnly: reply.succeed([])
             case .changes(let since, let reply):
                 reply.succeed(since.map { rooms.revision($0.room) }.filter { !since.contains($0) })
             default: rooms.inner.perform([call])
