@@ -47,11 +47,12 @@ BUGS ?=
 # How many mutations `make mutants` makes, and the seed that draws them.
 MUTANTS ?= 200
 MUTANTS_SEED ?= 1
-# What `make fuzz` runs, and for how many seconds each, or with RUNS for how many executions each. With KEEP=1 it only
-# adds what it has learned to the committed inputs.
+# What `make fuzz` runs, and for how many seconds each, or with RUNS for how many executions each, and with BYTES the
+# maximum length of an input. With KEEP=1 it only adds what it has learned to the committed inputs.
 TARGET ?= all
 SECONDS ?= 60
 RUNS ?=
+BYTES ?=
 KEEP ?=
 # What `make bench` measures, and how: suites and options, see Benchmarks/README.md.
 BENCH ?=
@@ -284,7 +285,7 @@ model: ## check the models of link, authentication and shared rooms, and that th
 
 fuzz: deps ## fuzz each target for a while: make fuzz SECONDS=600 TARGET=relay KEEP=1
 	@Scripts/install-dependencies python3
-	@Scripts/fuzz $(SECONDS) $(TARGET) $(if $(KEEP),keep) $(if $(RUNS),runs=$(RUNS))
+	@Scripts/fuzz $(SECONDS) $(TARGET) $(if $(KEEP),keep) $(if $(RUNS),runs=$(RUNS)) $(if $(BYTES),bytes=$(BYTES))
 
 # The suites peers and idle load other servers too, and take twenty minutes.
 bench: deps ## measure beside C or other servers, and fail below a threshold: make bench BENCH="peers idle"
