@@ -69,11 +69,11 @@ examples := SWIFT=$(SWIFT) Scripts/swift-in Examples
 core := ^(MartletWire|MartletLink|MartletEngine|MartletDifferential|Repository)Tests
 # Tests that compute for seconds. They run apart from the tests with sockets, whose tasks they would delay beyond the
 # timeouts of peers.
-faults := MartletSQLiteTests\.(StoreFault|StoreSalvage|Outbox(Fault|File))
+faults := MartletSQLiteTests\.(StoreFault|StoreRows|StoreSalvage|Outbox(Fault|File))
 long := MartletSimulatorTests\.ClientLives|MartletLabTests\.Simulation|MartletStorageTests|$(faults)
 computing := '$(core)|^($(long))'
 # The number of other tests that run at a time. Each may have a relay and clients with threads and descriptors.
-several := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=48
+several := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=24
 
 # Under a sanitizer, fewer tests with sockets run at a time. More of them would delay peers beyond the timeouts of S-29
 # and C-47.

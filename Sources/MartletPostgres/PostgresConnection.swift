@@ -37,6 +37,8 @@ typealias PostgresWork<Value> = nonisolated(nonsending) @Sendable (PostgresConne
     private let onNotification: @Sendable (_ channel: String, _ text: String) -> Void
     private var machine: PostgresMachine
     private var timer: LoopTimer?
+    /// The duration after which the server cancels a statement, or ends the connection within a transaction.
+    nonisolated let serverTimeout: Duration
     private var connection: OpaquePointer?
     private var watch: DescriptorWatch?
     /// Whether libpq has connected, so that statements can be sent.
@@ -67,6 +69,7 @@ typealias PostgresWork<Value> = nonisolated(nonsending) @Sendable (PostgresConne
         self.prepareSession = prepareSession
         self.onReady = onReady
         self.onFailure = onFailure
+        serverTimeout = deadlines.server
         machine = PostgresMachine(deadlines, now: Instant(nanoseconds: EventLoop.clock))
     }
 

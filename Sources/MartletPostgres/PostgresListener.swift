@@ -37,8 +37,10 @@ actor PostgresListener {
             prepareSession: { [weak self] connection throws(PostgresError) in
                 try await PostgresSchema.prepare(connection, creates: false)
                 try await PostgresSchema.check(place, connection)
-                let channel = try await PostgresSchema.listen(connection)
-                await self?.listens(on: channel)
+                let channels = try await PostgresSchema.channels(connection)
+                // A notification can arrive with the result of the statement.
+                await self?.listens(on: channels.bus)
+                try await PostgresSchema.listen(to: channels, connection)
             }, onFailure: { _ in },
             onNotification: { [weak self] channel, text in self?.assumeIsolated { $0.notified(channel, text) } })
         self.connection = connection

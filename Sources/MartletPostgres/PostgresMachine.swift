@@ -18,6 +18,8 @@ struct PostgresMachine {
         var connect = Duration.seconds(10)
         /// The maximum duration of a statement. The server cancels it a third earlier.
         var statement = Duration.seconds(15)
+        /// The duration after which the server cancels a statement, or ends a connection within a transaction.
+        var server: Duration { statement * 2 / 3 }
         /// The pause before the second attempt after a failure; it doubles with each further one.
         var retryBase = Duration.milliseconds(100)
         /// The maximum pause between two attempts.

@@ -1,3 +1,5 @@
+import MartletLink
+
 /// The tables of a store in PostgreSQL (Specs/storage.md §6), and the preparation of each session.
 enum PostgresSchema {
     /// The version of the tables that this program writes. A program refuses tables of a later version, and tolerates
@@ -12,14 +14,14 @@ enum PostgresSchema {
 
     /// Plans do not depend on the statistics of tables: each statement finds its rows by an index. A commit is synced,
     /// also if the server does not do so by default. A process that is stopped within a transaction releases its locks
-    /// after ten seconds.
+    /// after the duration in milliseconds that is the parameter.
     private static let settings = PostgresStatement(
         "settings",
         """
         SELECT set_config(name, value, false) FROM (VALUES
             ('jit', 'off'), ('enable_seqscan', 'off'), ('enable_hashjoin', 'off'), ('enable_mergejoin', 'off'),
             ('plan_cache_mode', 'force_generic_plan'), ('default_transaction_isolation', 'read committed'),
-            ('statement_timeout', '10s'), ('idle_in_transaction_session_timeout', '10s')) AS s(name, value)
+            ('statement_timeout', $1::text), ('idle_in_transaction_session_timeout', $1::text)) AS s(name, value)
         UNION ALL SELECT set_config('synchronous_commit', 'on', false)
             WHERE current_setting('synchronous_commit') = 'off'
         UNION ALL SELECT set_config('search_path', '\(defaultName)', false)
@@ -125,17 +127,25 @@ enum PostgresSchema {
         return kept
     }
 
-    /// Begins to receive the reports and the datagrams of other relays, and returns the channel of the latter. The
-    /// transactions of the session only notify, so nothing waits for their durability.
-    nonisolated(nonsending) static func listen(_ connection: PostgresConnection) async throws(PostgresError) -> String {
+    /// The channels of the reports and of the datagrams of other relays.
+    nonisolated(nonsending) static func channels(
+        _ connection: PostgresConnection
+    ) async throws(PostgresError) -> (reports: String, bus: String) {
         let schema = try await check(connection).schema
-        let channel = "\(schema.prefix(PostgresStatements.maxBusChannelPrefix))_bus"
+        return (schema, "\(schema.prefix(PostgresStatements.maxBusChannelPrefix))_bus")
+    }
+
+    /// Begins to receive the notifications of both channels. The transactions of the session only notify, so nothing
+    /// waits for their durability.
+    nonisolated(nonsending) static func listen(
+        to channels: (reports: String, bus: String), _ connection: PostgresConnection
+    ) async throws(PostgresError) {
         let statements = [
-            PostgresStatement("listen", "LISTEN \(schema)"), PostgresStatement("listen_bus", "LISTEN \(channel)"),
+            PostgresStatement("listen", "LISTEN \(channels.reports)"),
+            PostgresStatement("listen_bus", "LISTEN \(channels.bus)"),
             PostgresStatement("not_durable", "SET synchronous_commit = off"),
         ]
         _ = try await connection.perform(statements.map { PostgresQuery($0) })
-        return channel
     }
 
     /// Sets a session up, checks the database, and brings its tables to the newest version.
@@ -176,7 +186,9 @@ enum PostgresSchema {
     ///
     /// - Throws: The reason why the database is not fit for the store.
     nonisolated(nonsending) static func check(_ connection: PostgresConnection) async throws(PostgresError) -> Found {
-        let facts = try await connection.perform([PostgresQuery(settings), PostgresQuery(Self.facts)])[1]
+        var settings = PostgresQuery(settings)
+        settings.add("\(connection.serverTimeout.milliseconds)")
+        let facts = try await connection.perform([settings, PostgresQuery(Self.facts)])[1]
         let server = Int(facts.int64(0, 0)) / 10_000
         guard server >= minServerVersion else { throw .oldServer(version: server) }
         let encoding = facts.text(0, 1) ?? ""

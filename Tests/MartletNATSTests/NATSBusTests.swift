@@ -6,7 +6,7 @@ import Testing
 
 @testable import MartletNATS
 
-@Suite(.enabled(if: NATSServer.isInstalled), .timeLimit(.minutes(5)), .serialized)
+@Suite(.enabled(if: NATSServer.isInstalled), .timeLimit(.minutes(10)), .serialized)
 struct NATSBusTests {
     private func received(_ bus: NATSBus) -> AsyncStream<[UInt8]>.AsyncIterator {
         let (datagrams, continuation) = AsyncStream<[UInt8]>.makeStream()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MartletPostgres
 
-@Suite(.enabled(if: PostgresServer.isInstalled), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: PostgresServer.isInstalled), .timeLimit(.minutes(10)))
 struct PostgresBusTests {
     /// Waits until the sessions of stores listen to the bus.
     private func listening(_ count: Int, _ server: PostgresServer, _ uri: String) async throws {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import MartletPostgres
 
-@Suite(.enabled(if: PostgresServer.isInstalled), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: PostgresServer.isInstalled), .timeLimit(.minutes(10)))
 struct PostgresStoreTests {
     private let uri: String
     private let server: PostgresServer

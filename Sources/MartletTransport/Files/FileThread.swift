@@ -30,6 +30,23 @@ package final class FileThread: Sendable {
         }
     }
 
+    /// A call, which is released before its result is delivered. A resource that it retains, such as the lock of a
+    /// folder, then ends with the references of the caller.
+    private final class Call<Value>: Sendable {
+        private struct State {
+            var body: (@Sendable () throws -> Value)?
+        }
+
+        private let state: Guarded<State>
+
+        init(_ body: @escaping @Sendable () throws -> Value) { state = Guarded(State(body: body)) }
+
+        func result() -> Result<Value, any Error> {
+            let body = state.withLock { $0.body.take()! }
+            return Result { try body() }
+        }
+    }
+
     private let queue = Queue()
     private let name: String
 
@@ -72,8 +89,9 @@ package final class FileThread: Sendable {
     nonisolated(nonsending) package func perform<Value: Sendable>(
         _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            execute { continuation.resume(with: Result { try body() }) }
+        let call = Call(body)
+        return try await withCheckedThrowingContinuation { continuation in
+            execute { continuation.resume(with: call.result()) }
         }
     }
 }

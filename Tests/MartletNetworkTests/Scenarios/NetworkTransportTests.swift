@@ -7,7 +7,7 @@ import Testing
 @testable import MartletNetworkTransport
 
 /// The backend of Network.framework over a stand-in for the framework (C-65).
-@Suite(.timeLimit(.minutes(5))) struct NetworkTransportTests {
+@Suite(.timeLimit(.minutes(10))) struct NetworkTransportTests {
     // MARK: Connections
 
     @Test func `a completed handshake -> connected, bytes in both directions, the end of the stream`() async throws {

@@ -7,7 +7,7 @@ import Testing
 @testable import MartletNetworkTransport
 
 /// The TLS profile and the verification of certificates with Network.framework (C-65).
-@Suite(.timeLimit(.minutes(5))) struct VerificationTests {
+@Suite(.timeLimit(.minutes(10))) struct VerificationTests {
     private let certificates = TestCertificates.shared
 
     /// The first certificate of a file, in DER.

@@ -7,7 +7,7 @@ import Testing
 @testable import MartletPostgres
 
 /// Rows that no store writes.
-@Suite(.enabled(if: PostgresServer.isInstalled), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: PostgresServer.isInstalled), .timeLimit(.minutes(10)))
 struct PostgresRowsTests {
     private let alice = AccountName("alice")
     /// Changes of rows, and whether the room can still be loaded and read.

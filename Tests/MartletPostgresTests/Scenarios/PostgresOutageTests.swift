@@ -9,7 +9,7 @@ import Testing
 @testable import MartletPostgres
 
 /// A database that ends, restarts, or does not answer.
-@Suite(.enabled(if: PostgresServer.isInstalled), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: PostgresServer.isInstalled), .timeLimit(.minutes(10)))
 struct PostgresOutageTests {
     private let alice = AccountName("alice")
 

@@ -9,7 +9,7 @@ import Testing
 @testable import MartletPostgres
 
 /// Rooms that are spread over the databases b and c: attic is in b, lobby in c.
-@Suite(.enabled(if: PostgresServer.isInstalled), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: PostgresServer.isInstalled), .timeLimit(.minutes(10)))
 struct PostgresShardsTests {
     private let server: PostgresServer
     private let databases: [String: String]

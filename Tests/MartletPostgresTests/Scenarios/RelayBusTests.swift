@@ -9,7 +9,7 @@ import Testing
 @testable import MartletPostgres
 
 /// Relays of one database, with each bus between them.
-@Suite(.enabled(if: PostgresServer.isInstalled), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: PostgresServer.isInstalled), .timeLimit(.minutes(10)))
 struct RelayBusTests {
     enum Kind: CaseIterable {
         case postgres, nats

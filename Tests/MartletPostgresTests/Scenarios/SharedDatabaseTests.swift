@@ -8,7 +8,7 @@ import Testing
 @testable import MartletPostgres
 
 /// Stores of several relays on one database.
-@Suite(.enabled(if: PostgresServer.isInstalled), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: PostgresServer.isInstalled), .timeLimit(.minutes(10)))
 struct SharedDatabaseTests {
     private let uri: String
     private let server: PostgresServer

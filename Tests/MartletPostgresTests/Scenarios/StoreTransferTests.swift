@@ -11,7 +11,7 @@ import Testing
 @testable import MartletPostgres
 
 /// Copies between stores on disk and in PostgreSQL.
-@Suite(.enabled(if: PostgresServer.isInstalled), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: PostgresServer.isInstalled), .timeLimit(.minutes(10)))
 struct StoreTransferTests {
     enum Direction: CaseIterable { case toPostgres, toSQLite, betweenDatabases, toSpread, widerSpread, fromSpread }
 

@@ -6,7 +6,7 @@ import Testing
 @testable import MartletWire
 
 /// Requests for the administration of a relay, over sockets (R-176 to R-181).
-@Suite(.timeLimit(.minutes(5))) struct RelayRequestsTests {
+@Suite(.timeLimit(.minutes(10))) struct RelayRequestsTests {
     /// Permits "root" the administration of the relay, and everybody everything in rooms.
     private static let rules = """
         allow administer in martlet.administration to account root

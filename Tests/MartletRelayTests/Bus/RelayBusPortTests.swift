@@ -6,7 +6,7 @@ import Testing
 @testable import MartletWire
 
 /// Two relays on one bus, over sockets.
-@Suite(.timeLimit(.minutes(2))) struct RelayBusPortTests {
+@Suite(.timeLimit(.minutes(10))) struct RelayBusPortTests {
     private struct Pair: Sendable {
         let hub = MemoryBus.Hub()
         let log = EventLog()

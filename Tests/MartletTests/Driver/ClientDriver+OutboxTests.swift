@@ -3,7 +3,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite("The outbox of a client's driver", .timeLimit(.minutes(1)))
+@Suite("The outbox of a client's driver", .timeLimit(.minutes(10)))
 struct ClientDriverOutboxTests {
     // M-26
     @Test func `a message with a file that is cancelled while the outbox stores it → those behind it are accepted`()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite("The rooms of a driver", .timeLimit(.minutes(5)))
+@Suite("The rooms of a driver", .timeLimit(.minutes(10)))
 struct ClientDriverRoomsTests {
     /// Runs a client that may open one room and has no relay.
     private func withOneRoom(

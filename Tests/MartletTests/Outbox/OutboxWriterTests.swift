@@ -5,7 +5,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite("The queue of an outbox", .timeLimit(.minutes(5)))
+@Suite("The queue of an outbox", .timeLimit(.minutes(10)))
 struct OutboxWriterTests {
     private func withRoom(_ body: (Room, GroupingTestOutbox) async throws -> Void) async throws {
         var configuration = Client.Configuration()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite("Calls of a room's application", .timeLimit(.minutes(1)))
+@Suite("Calls of a room's application", .timeLimit(.minutes(10)))
 struct RoomCoreApplicationTests {
     private let alice = AccountName("alice")
     private let device = DeviceID(rawValue: 1)

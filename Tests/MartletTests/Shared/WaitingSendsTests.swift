@@ -3,7 +3,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite("Pending sends", .timeLimit(.minutes(1))) struct WaitingSendsTests {
+@Suite("Pending sends", .timeLimit(.minutes(10))) struct WaitingSendsTests {
     private func filled(_ count: Int) throws -> (WaitingSends, numbers: [UInt64]) {
         var sends = WaitingSends()
         let numbers = try (0..<count).map { sends.append(try OutgoingMessage(text: "\($0)"), Promise()) }

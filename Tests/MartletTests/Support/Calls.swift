@@ -48,7 +48,7 @@ enum Call: CaseIterable, Sendable {
 /// Concurrent calls by number.
 final class CallRun: Sendable {
     /// A multiple of the duration of any call. A call that has not ended by then is reported.
-    private static let patienceSeconds = 120.0
+    private static let patienceSeconds = 300.0
 
     private let pending = Guarded<[Int: Call]>([:])
     private let tasks = Guarded<[Int: Task<Void, Never>]>([:])

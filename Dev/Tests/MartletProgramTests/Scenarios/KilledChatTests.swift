@@ -9,7 +9,7 @@ import Testing
 @testable import MartletLab
 
 /// The program `martlet` as a process that is killed.
-@Suite("A chat that is killed", .timeLimit(.minutes(5)))
+@Suite("A chat that is killed", .timeLimit(.minutes(10)))
 struct KilledChatTests {
     private func startRelay(port: UInt16) throws -> (Relay, UInt16) {
         let configuration = try Relay.Configuration(port: port)
