@@ -1,5 +1,4 @@
 public import MartletRelay
-import MartletTransport
 
 /// The bus of relays that share a database: `LISTEN` and `NOTIFY` on a channel of the store's schema.
 ///
@@ -10,20 +9,14 @@ public final class PostgresBus: RelayBus {
     static let maxDatagramByteCount = 5997
 
     private let listener: PostgresListener
-    private let loop: EventLoop
 
-    init(_ listener: PostgresListener, on loop: EventLoop) {
-        self.listener = listener
-        self.loop = loop
-    }
+    init(_ listener: PostgresListener) { self.listener = listener }
 
     /// 5,997 bytes.
     public var maxDatagramByteCount: Int { Self.maxDatagramByteCount }
 
     /// Begins to pass the datagrams of other stores to `receive`, on the loop of the store.
-    public func start(_ receive: @escaping @Sendable ([UInt8]) -> Void) {
-        loop.execute { [listener] in listener.assumeIsolated { $0.receive(receive) } }
-    }
+    public func start(_ receive: @escaping @Sendable ([UInt8]) -> Void) { listener.receive(receive) }
 
     /// Sends datagrams when the connection is free.
     public func send(_ datagrams: [[UInt8]]) { listener.send(datagrams) }
@@ -31,6 +24,6 @@ public final class PostgresBus: RelayBus {
     /// Sends what waits, within a second, and ends the calls of `receive`. The connection belongs to the store.
     public func stop() async {
         await listener.flush()
-        await listener.receive(nil)
+        await listener.endReceiving()
     }
 }

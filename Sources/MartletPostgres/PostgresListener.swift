@@ -14,8 +14,7 @@ actor PostgresListener {
     private nonisolated let loop: EventLoop
     private var connection: PostgresConnection?
     private var reports = RevisionReports()
-    private var observer: @Sendable ([RoomRevision]) -> Void = { _ in }
-    private var receiver: (@Sendable ([UInt8]) -> Void)?
+    private nonisolated let receivers = Guarded(Receivers())
     /// The channel of the bus, of which the schema's is the one of reports; nil before the first connection.
     private var busChannel: String?
     private var sender: CheckedContinuation<Void, Never>?
@@ -26,6 +25,11 @@ actor PostgresListener {
     private lazy var flushTimer = LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.endFlush() } }
     /// The datagrams of all threads.
     private nonisolated let datagrams = Guarded(DatagramQueue())
+
+    private struct Receivers {
+        var reports: (@Sendable ([RoomRevision]) -> Void)?
+        var datagrams: (@Sendable ([UInt8]) -> Void)?
+    }
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe UnownedSerialExecutor(ordinary: loop) }
 
@@ -57,10 +61,17 @@ actor PostgresListener {
     private func listens(on channel: String) { busChannel = channel }
 
     /// Sets the recipient of the reports of other relays.
-    func observe(_ observer: @escaping @Sendable ([RoomRevision]) -> Void) { self.observer = observer }
+    nonisolated func observe(_ observer: @escaping @Sendable ([RoomRevision]) -> Void) {
+        receivers.withLock { $0.reports = observer }
+    }
 
-    /// Sets the recipient of datagrams; nil for none.
-    func receive(_ receiver: (@Sendable ([UInt8]) -> Void)?) { self.receiver = receiver }
+    /// Sets the recipient of datagrams.
+    nonisolated func receive(_ receiver: @escaping @Sendable ([UInt8]) -> Void) {
+        receivers.withLock { $0.datagrams = receiver }
+    }
+
+    /// Waits for a call of the recipient of datagrams, and makes no further one.
+    func endReceiving() { receivers.withLock { $0.datagrams = nil } }
 
     /// Other relays are to learn of a change.
     func report(_ revision: RoomRevision) {
@@ -99,12 +110,12 @@ actor PostgresListener {
 
     private func notified(_ channel: String, _ text: String) {
         guard channel == busChannel else {
-            if let revision = RevisionReports.revision(in: text) { observer([revision]) }
+            if let revision = RevisionReports.revision(in: text) { receivers.withLock(\.reports)?([revision]) }
             return
         }
         // Each program with access to the database can notify.
-        guard let receiver, let datagram = Base64.decode(text.utf8, .standard), !datagram.isEmpty else { return }
-        receiver(datagram)
+        guard let datagram = Base64.decode(text.utf8, .standard), !datagram.isEmpty else { return }
+        receivers.withLock(\.datagrams)?(datagram)
     }
 
     private func serve(_ connection: PostgresConnection) async {

@@ -169,11 +169,11 @@ public final class PostgresStore: RoomStore {
 
     /// Reports what other relays change, by LISTEN and NOTIFY.
     public func observe(_ report: @escaping @Sendable ([RoomRevision]) -> Void) {
-        loop.execute { [listener] in listener.assumeIsolated { $0.observe(report) } }
+        listener.observe(report)
     }
 
     /// The bus of the relays that share the database. Without `isShared` it loses everything.
-    public var bus: PostgresBus { PostgresBus(listener, on: loop) }
+    public var bus: PostgresBus { PostgresBus(listener) }
 
     /// Performs the calls on the connections of the store.
     public func perform(_ calls: [RoomStoreCall]) {

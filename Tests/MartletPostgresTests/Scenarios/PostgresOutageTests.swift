@@ -42,7 +42,7 @@ struct PostgresOutageTests {
     private func set(_ setting: String, to value: String, _ server: PostgresServer) async throws {
         try await server.sql("ALTER SYSTEM SET \(setting) = '\(value)'")
         try await server.sql("SELECT pg_reload_conf()")
-        while try await server.sql("SHOW \(setting)") != value { await Task.yield() }
+        while !Task.isCancelled, try await server.sql("SHOW \(setting)") != value { await Task.yield() }
     }
 
     @Test func `the answer to a committed append is lost → success, and the messages are stored once`() async throws {
