@@ -3,8 +3,8 @@
 /// | state of a route on a network | owns | ends |
 /// |---|---|---|
 /// | unknown | nothing | a connection on it has an answer, or ends without one |
-/// | working: a relay has answered on it | the number of refusals | an answer on a different route; an end without one |
-/// | suspect: its latest connection ended without the answer of a relay | its place behind the other routes, and whether these have the whole next attempt | an answer on it; `maxAnswerCount`; no route has a handshake in an attempt of the others; every route is suspect: only the latest one remains so |
+/// | working: a relay has answered on it | the number of refusals, and of attempts | an answer on a different route; an end without one |
+/// | suspect: its latest connection ended without the answer of a relay | its place behind the other routes, and the number of attempts | an answer on it; `maxAnswerCount`; no route has a handshake in an attempt of the others; every route is suspect: only the latest one remains so |
 ///
 /// | state of a connection | owns | ends |
 /// |---|---|---|
@@ -24,6 +24,9 @@ struct RouteMemory: Sendable {
         var isWebSocket: Bool
     }
 
+    /// The attempts from one in which every route has its whole time to the next, where no route is suspect.
+    static let wholeAttemptInterval = 4
+
     /// What an attempt tries.
     struct Turn: Equatable, Sendable {
         /// Whether the routes that are not suspect have the whole attempt, so that the suspect ones have no time in it.
@@ -38,8 +41,8 @@ struct RouteMemory: Sendable {
         var working: Key?
         /// The suspect routes, the latest at the end.
         var suspects: [Key] = []
-        /// Whether the routes that are not suspect have the whole next attempt.
-        var isTurnOfOthers = false
+        /// The number of attempts since an answer, or since a route has become suspect.
+        var attemptCount = 0
         /// The number of attempts that the host of the server has refused since the route has worked.
         var refusalCount = 0
         /// The number of answers since a route has become suspect, or has ceased to be so by `maxAnswerCount`.
@@ -49,6 +52,8 @@ struct RouteMemory: Sendable {
     /// The networks, the one that was used last at the end.
     private var entries: [Entry] = []
     private var addressTurn = 0
+    /// The number of attempts on networks without an entry since an answer.
+    private var unknownAttemptCount = 0
     /// The connections on which no relay has answered, with all routes of their attempts: the current one, and one
     /// beside it (C-63).
     private var unanswered: [ConnectionID: (key: Key, routes: [Key], network: NetworkID)] = [:]
@@ -61,14 +66,16 @@ struct RouteMemory: Sendable {
 
     /// Returns the turn of the attempt that begins now. Where a route is suspect, every second attempt is that of the
     /// others, so that a slow route is reached, and a suspect one, too. It has the address of the attempt before it, so
-    /// that each address has attempts of both kinds.
+    /// that each address has attempts of both kinds. Where none is suspect, every `wholeAttemptInterval`-th one is that
+    /// of all routes, so that a slow one is reached, and most attempts are over soon while the server is down.
     mutating func takeTurn(on network: NetworkID) -> Turn {
-        var isOfOthers = false
-        if let index = entries.firstIndex(where: { $0.network == network }), !entries[index].suspects.isEmpty {
-            isOfOthers = entries[index].isTurnOfOthers
-            entries[index].isTurnOfOthers.toggle()
-        }
-        if !isOfOthers { addressTurn += 1 }
+        let index = entries.firstIndex { $0.network == network }
+        let hasSuspects = index.map { !entries[$0].suspects.isEmpty } ?? false
+        let interval = hasSuspects ? 2 : Self.wholeAttemptInterval
+        let number = index.map { entries[$0].attemptCount } ?? unknownAttemptCount
+        if let index { entries[index].attemptCount &+= 1 } else { unknownAttemptCount &+= 1 }
+        let isOfOthers = number % interval == interval - 1
+        if !hasSuspects || !isOfOthers { addressTurn += 1 }
         return Turn(isOfOthers: isOfOthers, address: addressTurn)
     }
 
@@ -76,7 +83,7 @@ struct RouteMemory: Sendable {
     /// suspect route that is too slow for the rest of an attempt.
     mutating func turnOfOthersFailed(on network: NetworkID) {
         guard let index = entries.firstIndex(where: { $0.network == network }) else { return }
-        entries[index].suspects = []
+        (entries[index].suspects, entries[index].attemptCount) = ([], 0)
     }
 
     /// The handshake of a route is complete, but not that of the link.
@@ -90,7 +97,8 @@ struct RouteMemory: Sendable {
         var entry = entry(network) ?? Entry(network: network)
         (entry.working, entry.refusalCount) = (key, 0)
         entry.suspects.removeAll { $0 == key }
-        entry.isTurnOfOthers = true
+        // Others have the first attempt, before the suspect routes.
+        (entry.attemptCount, unknownAttemptCount) = (entry.suspects.isEmpty ? 0 : 1, 0)
         entry.answerCount += 1
         if entry.answerCount >= Self.maxAnswerCount {
             entry.suspects = Array(entry.suspects.dropFirst())
@@ -104,7 +112,7 @@ struct RouteMemory: Sendable {
         guard let (key, routes, network) = unanswered.removeValue(forKey: id) else { return }
         var entry = entry(network) ?? Entry(network: network)
         if entry.working == key { entry.working = nil }
-        if !entry.suspects.contains(key) { entry.isTurnOfOthers = false }
+        if !entry.suspects.contains(key) { entry.attemptCount = 0 }
         entry.answerCount = 0
         entry.suspects.removeAll { $0 == key }
         entry.suspects.append(key)

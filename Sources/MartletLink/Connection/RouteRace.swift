@@ -26,8 +26,8 @@ package struct RouteRace: Equatable, Sendable {
     /// The duration after which the next route starts beside a running one: three times the delay between addresses
     /// (C-59), because the handshakes of a route have at least three round trips.
     package static let delay = Duration.milliseconds(750)
-    /// The duration of an attempt on a route that the user has not named, unless it has worked before, and on each
-    /// route before those that are postponed.
+    /// The duration, in most attempts, of that on a route that the user has not named, unless it has worked before, and
+    /// of that on each route before those that are postponed.
     package static let guessTimeout = Duration.seconds(5)
 
     private enum State: Equatable {

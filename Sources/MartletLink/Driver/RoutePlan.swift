@@ -131,14 +131,14 @@ package struct RoutePlan: Sendable {
     }
 
     /// The race between the routes. Where one is remembered, the others are guesses, as a WebSocket is otherwise. All
-    /// are where some are postponed, so that the time is sufficient for these, unless it is the turn of the others.
+    /// are where some are postponed, so that the time is sufficient for these. In the turn of the others none is.
     func race(deadline: Instant) -> RouteRace {
         let timeouts = candidates.indices.map { index in
             let isGuess =
                 postponedCount > 0
-                ? !isTurnOfOthers && index < candidates.count - postponedCount
+                ? index < candidates.count - postponedCount
                 : remembered == nil ? candidates[index].isWebSocket : !isRemembered(index)
-            return isGuess && candidates.count > 1 ? RouteRace.guessTimeout : nil
+            return isGuess && !isTurnOfOthers && candidates.count > 1 ? RouteRace.guessTimeout : nil
         }
         return RouteRace(
             timeouts: timeouts, postponedCount: postponedCount, deadline: candidates.count > 1 ? deadline : nil)

@@ -116,6 +116,18 @@ struct RouteMemoryTests {
     }
 
     // C-127
+    @Test func `no suspect route → every fourth attempt since an answer is that of all routes`() {
+        var script = Script()
+        #expect(script.turns(8) == [false, false, false, true, false, false, false, true])
+        #expect(script.turns(3, on: 2) == [false, false, false])
+        script.answer(Self.direct)
+        #expect(script.turns(5) == [false, false, false, true, false])
+        script.answer(Self.direct)
+        #expect(script.turns(4) == [false, false, false, true])
+        #expect(script.turns(4, on: 2) == [false, false, false, true])
+    }
+
+    // C-127
     @Test func `turns → an attempt of the others has the address of the one before it, and each other one the next`() {
         var script = Script()
         func address() -> Int { script.memory.takeTurn(on: Self.network(1)).address }

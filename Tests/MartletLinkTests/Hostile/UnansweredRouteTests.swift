@@ -176,6 +176,20 @@ struct UnansweredRouteTests {
     }
 
     // C-127
+    @Test func `a first route that drops packets, and one that needs 8 s → online at the fourth attempt`() {
+        let peers = ["direct": Peer.dropping, "webSocket": .relay(after: .seconds(8))]
+        #expect(Self.attempts(5, peers) == ["none", "none", "none", "webSocket online", "webSocket online"])
+    }
+
+    // C-127
+    @Test func `a route that works, later drops packets, and one that needs 8 s → online at the fourth attempt`() {
+        var script = Script(["direct": .relay(after: .zero), "webSocket": .relay(after: .seconds(8))])
+        #expect(script.attempt() == "direct online")
+        script.lead("direct", to: .dropping)
+        #expect((0..<4).map { _ in script.attempt() } == ["none", "none", "none", "webSocket online"])
+    }
+
+    // C-127
     @Test func `two routes without a relay, and one that needs 8 s → it is online at the fourth attempt`() {
         let peers = [
             "proxy": Peer.silent(after: .zero), "direct": .relay(after: .seconds(8)),
