@@ -107,14 +107,16 @@ enum PostgresReader {
         return row
     }
 
-    /// The messages that the rows of devices do not contain yet.
-    static func tail(of row: RoomRow, _ room: RoomName, _ result: PostgresResult) throws -> [LogEntry] {
+    /// The messages that the rows of devices do not contain yet, in the columns from one on.
+    static func tail(
+        of row: RoomRow, _ room: RoomName, _ result: PostgresResult, from column: Int32 = 0
+    ) throws -> [LogEntry] {
         var entries: [LogEntry] = []
-        for index in result.rows {
+        for index in result.rows where !result.isNull(index, column) {
             let first = row.foldedOffset + UInt64(entries.count) + 1
-            guard result.uint64(index, 0) == first,
-                let batch = try? StoredBatch.decode(result.bytes(index, 2), firstOffset: first),
-                batch.count == Int(result.int64(index, 1))
+            guard result.uint64(index, column) == first,
+                let batch = try? StoredBatch.decode(result.bytes(index, column + 2), firstOffset: first),
+                batch.count == Int(result.int64(index, column + 1))
             else { throw PostgresError.damaged(room: room.text, offset: first) }
             entries += batch
         }
@@ -128,15 +130,12 @@ enum PostgresReader {
     nonisolated(nonsending) static func fold(
         _ room: RoomName, _ connection: PostgresConnection, before: [PostgresQuery] = []
     ) async throws -> (before: [PostgresResult], row: RoomRow, fold: DeviceFold)? {
-        let queries = [PostgresStatements.room, PostgresStatements.tail].map { statement in
-            var query = PostgresQuery(statement)
-            query.add(room.bytes)
-            return query
-        }
-        let found = try await connection.run(before + queries)
+        var query = PostgresQuery(PostgresStatements.unfolded)
+        query.add(room.bytes)
+        let found = try await connection.run(before + [query])
         let count = before.count
         guard let row = try row(of: room, found[count]) else { return nil }
-        let entries = try tail(of: row, room, found[count + 1])
+        let entries = try tail(of: row, room, found[count], from: 7)
         var fold = DeviceFold()
         if !entries.isEmpty {
             let keys = Array(Set(entries.map { DeviceKey(account: $0.sender, device: $0.device) }))

@@ -162,6 +162,15 @@ enum PostgresStatements {
         SELECT b.first_offset, b.count, b.messages FROM rooms JOIN batches b ON b.room = rooms.id
         WHERE rooms.name = $1::bytea AND b.first_offset > rooms.folded_offset ORDER BY b.first_offset
         """)
+    /// The row of a room with the same batches. Both are those of one instant, also while relays append.
+    static let unfolded = PostgresStatement(
+        "unfolded",
+        """
+        SELECT id, log, rooms.first_offset, last_offset, rooms.byte_count, folded_offset, used_at, b.first_offset,
+            b.count, b.messages
+        FROM rooms LEFT JOIN batches b ON b.room = rooms.id AND b.first_offset > rooms.folded_offset
+        WHERE rooms.name = $1::bytea ORDER BY b.first_offset
+        """)
     private static let deviceColumns = "account, device, counter, seen, gaps, digests, last_offset, used_at"
     static let someDevices = PostgresStatement(
         "some_devices",

@@ -58,6 +58,45 @@ struct SharedDatabaseTests {
         for store in [first, second] { await store.close() }
     }
 
+    // R-65
+    @Test func `an append while the messages of a fold are read → the fold has it, and the room is not damaged`()
+        async throws
+    {
+        let store = try await store()
+        let log = try #require(try await store.load(.lobby).log)
+        _ = try await store.append(entries(1...3), to: .lobby)
+        let loop = try EventLoop(name: "locks")
+        let (holder, reader) = (connection(on: loop), connection(on: loop))
+        #expect(await holder.ready())
+        #expect(await reader.ready())
+        let lock = PostgresStatement("lock", "LOCK TABLE batches IN ACCESS EXCLUSIVE MODE")
+        _ = try await holder.run([PostgresQuery(PostgresStatements.begin), PostgresQuery(lock)])
+        async let fold = PostgresReader.fold(.lobby, reader)
+        let waiting = """
+            SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+            """
+        while !Task.isCancelled, try await sql(waiting) == "0" { await Task.yield() }
+        let append = NumberedAppend(
+            append: RoomAppend(room: .lobby, entries: entries(4...4)),
+            room: KnownRoom(id: try #require(Int64(try await sql("SELECT id FROM rooms"))), log: log), number: 1,
+            reply: RoomStoreReply { _ in })
+        let query = WriteGroup.query(
+            appending: [append], writer: [UInt8](repeating: 0, count: 16), earliestTime: 0)
+        _ = try await holder.run([query, PostgresQuery(PostgresStatements.commit)])
+        #expect(try await fold?.row.lastOffset == 4)
+        for connection in [holder, reader] { await connection.close() }
+        await store.close()
+        await loop.shutdown()
+    }
+
+    private func connection(on loop: EventLoop) -> PostgresConnection {
+        PostgresConnection(
+            to: uri, on: loop, PostgresMachine.Deadlines(),
+            prepareSession: { connection throws(PostgresError) in
+                try await PostgresSchema.prepare(connection, creates: false)
+            }, onFailure: { _ in })
+    }
+
     // R-209
     @Test func `roles that another store has changed → neither roles nor messages by the former ones are stored`()
         async throws
