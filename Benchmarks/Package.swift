@@ -44,9 +44,21 @@ let package = Package(
                 .product(name: "MartletSimulator", package: "martlet-dev"),
             ],
             packageAccess: false, swiftSettings: settings),
+        .target(
+            name: "DatabaseRig",
+            dependencies: [
+                .product(name: "MartletPostgres", package: "martlet"),
+                .product(name: "MartletWire", package: "martlet"),
+            ],
+            packageAccess: false, swiftSettings: settings),
+        .executableTarget(
+            name: "bench-cluster",
+            dependencies: ["DatabaseRig", .product(name: "Martlet", package: "martlet")],
+            packageAccess: false, swiftSettings: settings),
         .executableTarget(
             name: "bench-postgres",
             dependencies: [
+                "DatabaseRig",
                 .product(name: "MartletPostgres", package: "martlet"),
                 .product(name: "MartletRelay", package: "martlet"),
                 .product(name: "MartletLink", package: "martlet"), .product(name: "MartletWire", package: "martlet"),

@@ -1,4 +1,4 @@
-import CMartletPostgres
+import DatabaseRig
 import Foundation
 import MartletLink
 import MartletPostgres

@@ -1,13 +1,12 @@
 import CMartletPostgres
-import Foundation
-import MartletWire
+package import MartletWire
 
 /// A connection of libpq that blocks.
-@safe final class Libpq {
+@safe package final class Libpq {
     private let connection: OpaquePointer
     private var isPrepared = false
 
-    init(_ uri: String) throws {
+    package init(_ uri: String) throws {
         guard let connection = unsafe PQconnectdb(uri), unsafe PQstatus(connection) == CONNECTION_OK else {
             throw Failed(text: "no connection to \(uri)")
         }
@@ -20,7 +19,7 @@ import MartletWire
 
     deinit { unsafe PQfinish(connection) }
 
-    func execute(_ statement: String) {
+    package func execute(_ statement: String) {
         let result = unsafe PQexec(connection, statement)
         let status = unsafe PQresultStatus(result)
         precondition(
@@ -28,14 +27,17 @@ import MartletWire
         unsafe PQclear(result)
     }
 
-    func id(of room: RoomName) -> Int64 {
-        let result = unsafe PQexec(connection, "SELECT id FROM rooms WHERE name = '\(room.text)'")
+    package func id(of room: RoomName) -> Int64 { number("SELECT id FROM rooms WHERE name = '\(room.text)'") }
+
+    /// The first value of the result of a statement; 0 without one.
+    package func number<Number: LosslessStringConvertible & Numeric>(_ statement: String) -> Number {
+        let result = unsafe PQexec(connection, statement)
         defer { unsafe PQclear(result) }
-        return Int64(unsafe String(cString: PQgetvalue(result, 0, 0))) ?? 0
+        return Number(unsafe String(cString: PQgetvalue(result, 0, 0))) ?? 0
     }
 
     /// Performs a prepared statement, and checks the number of its rows.
-    func run(_ text: String, _ values: [[UInt8]?], expecting count: Int) {
+    package func run(_ text: String, _ values: [[UInt8]?], expecting count: Int) {
         if !isPrepared { unsafe PQclear(PQprepare(connection, "append", text, 0, nil)) }
         isPrepared = true
         let bytes = values.map { $0 ?? [] }.reduce(into: [UInt8]()) { $0 += $1 } + [0]
@@ -53,35 +55,5 @@ import MartletWire
         precondition(
             unsafe Int(PQntuples(result)) == count, unsafe String(cString: PQerrorMessage(connection)))
         unsafe PQclear(result)
-    }
-}
-
-struct Failed: Error { var text: String }
-
-/// A PostgreSQL of its own, on the disk of the folder for temporary files.
-final class Server {
-    let uri: String
-    private let folder = "/tmp/martlet-bench-\(UUID().uuidString.prefix(8))"
-    private let process = Process()
-    private let input = Pipe()
-
-    init() throws {
-        let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
-        process.executableURL = sources.appendingPathComponent("Scripts/test-postgres")
-        process.arguments = [folder, "shared_buffers=512MB", "max_wal_size=4GB"]
-        process.standardInput = input
-        try process.run()
-        uri = "postgres://martlet@/postgres?host=\(folder)"
-        while unsafe PQping(uri) != PQPING_OK {
-            guard process.isRunning else { throw Failed(text: "the server has ended: \(folder)/server.log") }
-            Thread.sleep(forTimeInterval: 0.1)
-        }
-    }
-
-    func stop() {
-        try? input.fileHandleForWriting.close()
-        process.waitUntilExit()
-        try? FileManager.default.removeItem(atPath: folder)
     }
 }
