@@ -183,7 +183,8 @@ struct martlet_child {
 int32_t martlet_spawn(const struct martlet_child *child);
 /// Waits until a child has ended, and does not collect it.
 void martlet_child_await(int32_t process);
-/// Collects an ended child. Returns its exit code, or 256 and the number of the signal that has ended it.
+/// Collects an ended child. Returns its exit code, or 256 and the number of the signal that has ended it; 255 if the
+/// application has collected it, or ignores SIGCHLD.
 int32_t martlet_child_status(int32_t process);
 
 /// Lets threads that allocate for the first time share so many heaps, where the C library would give each its own

@@ -32,7 +32,8 @@ struct HistoryRead: Sendable {
     private let last: UInt64
     private var state: State
 
-    /// A page of a log with these offsets.
+    /// A page of a log with these offsets. A copy that is behind may have none between them: other relays have stored
+    /// messages, and those before the first one are no longer kept.
     init(_ query: HistoryQuery, first: UInt64, last: UInt64) {
         limit = UInt64(query.limit)
         self.first = first
@@ -40,7 +41,7 @@ struct HistoryRead: Sendable {
         switch query.position {
         case .before(let offset): state = .back(to: min(offset - min(offset, 1), last), count: limit)
         case .after(let offset): state = .on(from: min(offset, last) + 1)
-        case .acceptedFrom(let time): state = .searching(time: time, low: first, high: last + 1)
+        case .acceptedFrom(let time): state = .searching(time: time, low: first, high: max(first, last + 1))
         }
     }
 

@@ -65,6 +65,16 @@ import Testing
         #expect(log.readCount == (expected.isEmpty ? 0 : 1))
     }
 
+    //
+    @Test(arguments: [.before(4), .after(0), .acceptedFrom(0), .acceptedFrom(.max)] as [HistoryQuery.Position])
+    func `a copy that ends before the first message of the store → a page without messages`(
+        _ position: HistoryQuery.Position
+    ) {
+        var log = Log(count: 100)
+        log.first = 51
+        #expect(log.page(position, limit: 5, last: 3) == [])
+    }
+
     //
     @Test func `messages of more bytes than a page give those nearest to the offset, at least one`() {
         for byteCount in [100, 1000, 5000, 7674, 7675, 15_354, 15_355, 100_000] {
