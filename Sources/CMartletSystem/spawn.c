@@ -92,7 +92,7 @@ int32_t martlet_child_status(int32_t process) {
     pid_t ended;
     do ended = waitpid(process, &status, 0);
     while (ended < 0 && errno == EINTR);
-    // Nothing is known about a child that the application, or the system for it, has collected: no success.
+    // The status of a child that was collected elsewhere is unknown. It does not count as a success.
     if (ended < 0) return 255;
     return WIFSIGNALED(status) ? 256 + WTERMSIG(status) : WEXITSTATUS(status);
 }

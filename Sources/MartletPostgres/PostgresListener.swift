@@ -42,7 +42,7 @@ actor PostgresListener {
                 try await PostgresSchema.prepare(connection, creates: false)
                 try await PostgresSchema.check(place, connection)
                 let channels = try await PostgresSchema.channels(connection)
-                // A notification can arrive with the result of the statement.
+                // A notification can arrive with the result of LISTEN.
                 await self?.listens(on: channels.bus)
                 try await PostgresSchema.listen(to: channels, connection)
             }, onFailure: { _ in },
@@ -70,7 +70,7 @@ actor PostgresListener {
         receivers.withLock { $0.datagrams = receiver }
     }
 
-    /// Waits for a call of the recipient of datagrams, and makes no further one.
+    /// Ends the calls of the recipient of datagrams. A current call has returned, since it is made on the loop.
     func endReceiving() { receivers.withLock { $0.datagrams = nil } }
 
     /// Other relays are to learn of a change.

@@ -2,7 +2,7 @@ import DatabaseRig
 import Foundation
 import Martlet
 
-/// What relays tell each other by, beside the database.
+/// What carries the datagrams between the relays.
 enum Bus: String {
     case nats = "NATS"
     case notify = "NOTIFY"

@@ -24,7 +24,7 @@ struct RouteMemory: Sendable {
         var isWebSocket: Bool
     }
 
-    /// The attempts from one in which every route has its whole time to the next, where no route is suspect.
+    /// The number of attempts of which, where no route is suspect, one gives its whole time to each route.
     static let wholeAttemptInterval = 4
 
     /// What an attempt tries.

@@ -108,6 +108,6 @@ package final class Subprocess: Sendable {
     @discardableResult
     package func waitForEnd() -> End {
         running.wait()
-        return state.withLock { $0 } ?? .exit(0)
+        return state.withLock { $0! }
     }
 }
