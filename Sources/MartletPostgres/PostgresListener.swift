@@ -10,10 +10,15 @@ import MartletTransport
 actor PostgresListener {
     /// The maximum duration of a wait until the server has the last datagrams.
     private static let flushTimeout = Duration.seconds(1)  // bound
+    /// The least interval of reports. A room in which messages are frequent is reported once in it.
+    private static let reportInterval = Duration.milliseconds(20)  // bound
 
     private nonisolated let loop: EventLoop
     private var connection: PostgresConnection?
     private var reports = RevisionReports()
+    /// The time in nanoseconds of the loop's clock before which no reports are sent.
+    private var reportsDueAt: UInt64 = 0
+    private lazy var reportTimer = LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.wake() } }
     private nonisolated let receivers = Guarded(Receivers())
     /// The channel of the bus, of which the schema's is the one of reports; nil before the first connection.
     private var busChannel: String?
@@ -77,7 +82,13 @@ actor PostgresListener {
     func report(_ revision: RoomRevision) {
         guard connection != nil else { return }
         reports.add(revision)
-        wake()
+        scheduleReports()
+    }
+
+    private var areReportsDue: Bool { !reports.isEmpty && reportsDueAt <= loop.now }
+
+    private func scheduleReports() {
+        if areReportsDue { wake() } else if !reports.isEmpty { reportTimer.set(deadline: reportsDueAt) }
     }
 
     /// Sends datagrams, on any thread.
@@ -120,7 +131,7 @@ actor PostgresListener {
 
     private func serve(_ connection: PostgresConnection) async {
         while await connection.ready() {
-            while reports.isEmpty, datagrams.withLock({ $0.isEmpty }) {
+            while !areReportsDue, datagrams.withLock({ $0.isEmpty }) {
                 guard !isClosed else { return }
                 await withCheckedContinuation { sender = $0 }
             }
@@ -141,10 +152,12 @@ actor PostgresListener {
             query.add(texts.map { Array($0.utf8) })
             queries.append(query)
         }
-        if !reports.isEmpty {
+        if areReportsDue {
             var query = PostgresQuery(PostgresStatements.notify)
             query.add(reports.take().map { Array(RevisionReports.text(of: $0).utf8) })
             queries.append(query)
+            reportsDueAt = loop.deadline(after: Self.reportInterval)
+            scheduleReports()
         }
         return queries
     }

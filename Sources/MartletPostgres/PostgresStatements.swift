@@ -18,6 +18,9 @@ enum PostgresStatements {
 
     /// Appends to the logs that end where they are expected to, and returns their rows. `first` and `pieces` are the
     /// places of the batches of a room in the arrays of batches.
+    ///
+    /// A refused append has locked the row of its room, for which other relays wait until its commit. So the commit is
+    /// not synced if all appends are refused and `$22` says that nothing else in the transaction has to be durable.
     static let append = PostgresStatement(
         "append",
         """
@@ -40,9 +43,13 @@ enum PostgresStatements {
             INSERT INTO edits SELECT id, account, device, counter, place
             FROM unnest($16::bigint[], $17::bytea[], $18::bigint[], $19::bigint[], $20::bigint[])
                 AS edit(room, account, device, counter, place)
-            JOIN changed ON id = edit.room ON CONFLICT DO NOTHING)
+            JOIN changed ON id = edit.room ON CONFLICT DO NOTHING),
+        unsynced AS MATERIALIZED (
+            SELECT set_config('synchronous_commit', 'off', true)
+            WHERE $22::bigint = 1 AND NOT EXISTS (SELECT FROM changed))
         SELECT id, first_offset, last_offset, byte_count, folded_offset, max_age, max_count, max_byte_count
         FROM changed LEFT JOIN retention ON retention.room = changed.name
+        UNION ALL SELECT 0, 0, 0, 0, 0, 0, 0, 0 FROM unsynced WHERE set_config IS NULL
         """)
 
     /// The log of a room, and its batches from the one with an offset on.

@@ -77,7 +77,11 @@ struct WriteGroup {
         if !progress.isEmpty { queries.append(Self.query(saving: progress)) }
         if !appends.isEmpty {
             appends.sort { $0.room.id < $1.room.id }
-            queries.append(Self.query(appending: appends, writer: writer, earliestTime: earliestTime))
+            // Progress is durable with the next append at the latest.
+            let isRelaxed = queries.count == (progress.isEmpty ? 0 : 1)
+            queries.append(
+                Self.query(
+                    appending: appends, writer: writer, earliestTime: earliestTime, isRelaxed: isRelaxed))
         }
     }
 
@@ -104,8 +108,10 @@ struct WriteGroup {
     }
 
     /// The statement of appends, which are sorted by their rooms.
+    ///
+    /// - Parameter isRelaxed: Whether nothing else in the transaction has to be durable.
     static func query(
-        appending appends: [NumberedAppend], writer: [UInt8], earliestTime: UInt64
+        appending appends: [NumberedAppend], writer: [UInt8], earliestTime: UInt64, isRelaxed: Bool = false
     ) -> PostgresQuery {
         var (first, pieces): ([Int64], [Int64]) = ([], [])
         var (offsets, counts, byteCounts, times): ([UInt64], [Int64], [Int64], [UInt64]) = ([], [], [], [])
@@ -148,6 +154,7 @@ struct WriteGroup {
         query.add(edits.map(\.target.counter))
         query.add(edits.map(\.offset))
         query.add(appends.map(\.append.rolesVersion))
+        query.add(Int64(isRelaxed ? 1 : 0))
         return query
     }
 

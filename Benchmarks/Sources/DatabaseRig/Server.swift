@@ -18,9 +18,12 @@ package final class Server {
     private let process = Process()
     private let input = Pipe()
 
-    package init() throws {
+    /// Starts the server.
+    ///
+    /// - Parameter settings: Settings of PostgreSQL in the form `name=value`.
+    package init(_ settings: [String] = []) throws {
         process.executableURL = Self.repository.appending(path: "Scripts/test-postgres")
-        process.arguments = [folder, "shared_buffers=512MB", "max_wal_size=4GB"]
+        process.arguments = [folder, "shared_buffers=512MB", "max_wal_size=4GB"] + settings
         process.standardInput = input
         try process.run()
         uri = "postgres://martlet@/postgres?host=\(folder)"

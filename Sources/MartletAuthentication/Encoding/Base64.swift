@@ -48,7 +48,10 @@ package enum Base64 {
             guard let digit = digit(of: character, variant) else { return nil }
             value = value << 6 | digit
             if index % 4 == 3 {
-                bytes += [UInt8(value >> 16 & 255), UInt8(value >> 8 & 255), UInt8(value & 255)]
+                // Three appends, since an array of three would be allocated for each group.
+                bytes.append(UInt8(value >> 16))
+                bytes.append(UInt8(value >> 8 & 255))
+                bytes.append(UInt8(value & 255))
                 value = 0
             }
         }

@@ -80,6 +80,9 @@ struct Publication: ~Copyable, Neutral, Sendable {
     /// Whether the store has a batch.
     var isStoring: Bool { storing != nil }
 
+    /// Whether there are messages for the store, which has none.
+    var mayStore: Bool { storing == nil && !unstored.isEmpty }
+
     /// Messages that are not durable.
     var entryCount: Int { unstored.count + (storing?.count ?? 0) }
 
@@ -175,7 +178,7 @@ struct Publication: ~Copyable, Neutral, Sendable {
     /// The next batch for the store, and the erasures of messages before it; nil while the store has one, and when
     /// there are no messages. The store never has the body of a message that the same batch erases.
     mutating func startStoring() -> (entries: [LogEntry], erasures: [MessageErasure])? {
-        guard storing == nil, !unstored.isEmpty else { return nil }
+        guard mayStore else { return nil }
         storing = unstored
         unstored = []
         guard var entries = storing, let first = entries.first?.offset else { return nil }

@@ -149,9 +149,9 @@ extension RelayRoom {
 
     // MARK: Storing
 
-    /// Passes the next batch to the store, sends acceptances, and ends closed sessions.
-    mutating func flushPublication(into effects: inout Deque<RoomEffect>) {
-        startStoring(into: &effects)
+    /// Passes the next batch to the store if it is its turn, sends acceptances, and ends closed sessions.
+    mutating func flushPublication(mayAppend: Bool, into effects: inout Deque<RoomEffect>) {
+        if mayAppend { startStoring(into: &effects) }
         for slot in publication.publishers where members.isLive(slot) {
             let count = members[slot].accepted.count
             for start in stride(from: 0, to: count, by: Accepted.maxRunCount) {
@@ -201,6 +201,7 @@ extension RelayRoom {
             commandsStored(into: &effects)
         }
         log.raiseFirstOffset(to: first)
+        if usesRotation { rotation.value.stored(upTo: log.lastOffset) }
         if !publication.endStoring(durable: log.lastOffset) { storeFailed(into: &effects) }
     }
 

@@ -20,6 +20,7 @@ extension RelayRoom {
     /// continue, because the store has removed messages that it does not have.
     mutating func conflicted(_ history: RoomHistory, at now: UInt64, into effects: inout Deque<RoomEffect>) -> Bool {
         guard isBusy, publication.isStoring else { return true }
+        rotation.value.refused()
         guard let first = history.entries.first, first.offset == log.lastOffset &+ 1 else { return false }
         return advance(by: history.entries[...], at: now, into: &effects)
     }
@@ -62,8 +63,31 @@ extension RelayRoom {
         for join in replica.takeJoins(upTo: offset) { self.join(join, into: &effects) }
     }
 
-    /// Whether messages of this relay are not durable.
-    private var hasWaiting: Bool { isBusy && publication.entryCount > 0 }
+    // MARK: Rotation
+
+    /// Whether the relays append in rotation.
+    var usesRotation: Bool { rotation.isAllocated }
+
+    /// The instant until which messages are held; nil if none are.
+    var turnDeadline: Instant? { usesRotation && isBusy && publication.mayStore ? rotation.value.deadline : nil }
+
+    /// Whether the relay may append in this turn of the loop.
+    mutating func beginTurn(now: Instant, into effects: inout Deque<RoomEffect>) -> Bool {
+        guard usesRotation else { return true }
+        if rotation.value.isOver {
+            rotation.release()
+            return true
+        }
+        readMissed(now: now, into: &effects)
+        return rotation.value.begin(
+            hasMessages: isBusy && publication.mayStore, isReading: replica.isReading, now: now)
+    }
+
+    // MARK: Messages of other relays
+
+    /// Whether messages of this relay wait, whose append brings those that the copy misses. In rotation they are read
+    /// before the append.
+    private var hasWaiting: Bool { isBusy && (usesRotation ? publication.isStoring : publication.entryCount > 0) }
 
     /// The instant of a delayed read; nil while messages wait, whose append brings what it would read.
     var readDeadline: Instant? { hasWaiting ? nil : replica.deadline }

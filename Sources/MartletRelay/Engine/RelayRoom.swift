@@ -133,6 +133,8 @@ struct RelayRoom: ~Copyable, Sendable {
     private var allocatedPublication = OnDemand<Publication>()
     /// Allocated from a message until the burst is complete again, if rooms have a rate.
     var throttle = OnDemand<RoomThrottle>()
+    /// Allocated from a refused append until relays do not contend any more.
+    var rotation = OnDemand<AppendRotation>()
     /// Allocated while the room has membership records, or requests about them wait.
     private(set) var allocatedMemberships = OnDemand<RoomMemberships>()
     /// Whether accounts watch the room.
@@ -238,7 +240,7 @@ struct RelayRoom: ~Copyable, Sendable {
     var deadline: Instant? {
         requests.deadline.orEarlier(members.deadline).orEarlier(saveDeadline).orEarlier(operationsDeadline)
             .orEarlier(throttle.isAllocated ? throttle.value.deadline : nil).orEarlier(changesDeadline)
-            .orEarlier(isScanScheduled ? scan.deadline : nil).orEarlier(readDeadline)
+            .orEarlier(isScanScheduled ? scan.deadline : nil).orEarlier(readDeadline).orEarlier(turnDeadline)
     }
 
     func handle(_ slot: Int) -> MemberHandle {
@@ -419,7 +421,8 @@ struct RelayRoom: ~Copyable, Sendable {
             log.endOffer()
         }
         let wasStoring = isBusy && publication.isStoring
-        if isBusy { flushPublication(into: &effects) }
+        let mayAppend = beginTurn(now: now, into: &effects)
+        if isBusy { flushPublication(mayAppend: mayAppend, into: &effects) }
         if members.hasWaitingProgress { applyWaitingProgress(into: &effects) }
         if replica.isBehind(log.lastOffset) {
             admitAwaiting(upTo: log.lastOffset, into: &effects)

@@ -404,7 +404,7 @@ struct Rooms: ~Copyable, Sendable {
             if let index = index(of: name), rooms[index].members.count > 0 { return }
             reportChange(of: name, to: watchers.watchers(of: name).map { ($0, AccountProgress()) })
         case .membership(let membership): membershipChanged(membership)
-        case .entries(let entries): with(entries.room) { room, _ in room.receive(entries) }
+        case .entries(let entries): with(entries.room) { room, _ in room.receive(entries, from: relay) }
         case .beat, .command, .performed: break
         }
     }

@@ -309,6 +309,119 @@ import Testing
         #expect(refusals == [.forbidden])
     }
 
+    // MARK: Rotation
+
+    /// The room after a refused append of message 1, which is stored at offset 2. Relay 2 has appended before.
+    private func rotating() -> RoomScript {
+        var script = room("alice")
+        script.post("alice", 1)
+        _ = script.drain()
+        conflict(&script, entries(1...1))
+        _ = script.drain()
+        receive(&script, entries(1...1))
+        script.store()
+        _ = script.drain()
+        return script
+    }
+
+    private func appends(_ effects: [RoomScript.Effect]) -> [[UInt64]] {
+        effects.compactMap { if case .append(let offsets) = $0 { offsets } else { nil } }
+    }
+
+    //
+    @Test func `after a refused append, a relay that has appended earlier sends nothing → held for its turn`() {
+        var script = rotating()
+        script.post("alice", 2)
+        #expect(appends(script.drain()) == [])
+        script.post("alice", 3)
+        #expect(appends(script.drain()) == [])
+        #expect(appends(later(&script)) == [[3, 4]])
+        script.store()
+        #expect(script.drain().accepted(by: "alice") == [AcceptedRun(firstCounter: 2, count: 2, firstOffset: 3)])
+        // The other relay has not used its turn.
+        script.post("alice", 4)
+        #expect(appends(script.drain()) == [[5]])
+    }
+
+    //
+    @Test func `held messages, and the relay whose turn it is appends → its messages taken, the own ones appended`() {
+        var script = rotating()
+        script.post("alice", 2)
+        _ = script.drain()
+        receive(&script, entries(3...4))
+        let effects = script.drain()
+        #expect(effects.offsets(to: "alice") == [3, 4] && appends(effects) == [[5]])
+    }
+
+    //
+    @Test func `held messages, and an item names messages that it does not have → they are read, and then appended`() {
+        var script = rotating()
+        script.post("alice", 2)
+        _ = script.drain()
+        receive(&script, nil, at: 4)
+        let effects = script.drain()
+        #expect(hasRead(effects) && appends(effects) == [])
+        missed(&script, entries(3...4))
+        #expect(appends(script.drain()) == [[5]])
+    }
+
+    //
+    @Test func `the read for held messages fails until 100 ms have passed → appended, whose answer decides`() {
+        var script = rotating()
+        script.post("alice", 2)
+        _ = script.drain()
+        receive(&script, nil, at: 4)
+        _ = script.drain()
+        script.now = script.now + .milliseconds(99)
+        #expect(appends(script.drain()) == [])
+        script.now = script.now + .milliseconds(1)
+        #expect(appends(script.drain()) == [[3]])
+        conflict(&script, entries(3...4))
+        #expect(script.drain().offsets(to: "alice") == [3, 4])
+    }
+
+    //
+    @Test func `a session closes with a held message → the message is appended, and the session ends then`() {
+        var script = rotating()
+        script.post("alice", 2)
+        script.with("alice") { $0.receive(.close($1)) }
+        #expect(appends(script.drain()) == [])
+        #expect(appends(later(&script)) == [[3]])
+        script.store()
+        #expect(script.drain().contains(.closed("alice")))
+    }
+
+    //
+    @Test func `a held message is stored through the relay whose turn it is → accepted there, and no append`() {
+        var script = rotating()
+        script.post("alice", 2)
+        _ = script.drain()
+        receive(&script, [entry(3, "alice", 2)])
+        let effects = script.drain()
+        #expect(effects.accepted(by: "alice") == [AcceptedRun(firstCounter: 2, count: 1, firstOffset: 3)])
+        let isHeld = script.rooms.rooms[0].turnDeadline != nil
+        #expect(appends(effects) == [] && later(&script).isEmpty && !isHeld)
+    }
+
+    //
+    @Test func `eight appends that no relay contends for → the next is not held for a relay that appended meanwhile`() {
+        var script = rotating()
+        for counter in 2...8 {
+            script.post("alice", UInt64(counter))
+            if counter == 2 { _ = later(&script) } else { _ = script.drain() }
+            script.store()
+            _ = script.drain()
+        }
+        receive(&script, entries(10...10))
+        _ = script.drain()
+        script.post("alice", 9)
+        #expect(appends(script.drain()) == [[11]])
+        script.store()
+        _ = script.drain()
+        script.post("alice", 10)
+        #expect(appends(script.drain()) == [[12]])
+    }
+
     // MARK: Loads and reads
 
     //

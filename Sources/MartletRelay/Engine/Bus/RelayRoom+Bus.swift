@@ -117,8 +117,9 @@ extension RelayRoom {
     }
 
     /// Messages that another relay has stored. They wait until the copy takes them (R-219, Specs/hostile.md row 126).
-    mutating func receive(_ item: BusEntries) {
+    mutating func receive(_ item: BusEntries, from relay: RelayID) {
         guard case .ready = state, item.log == log.id else { return }
+        if usesRotation { rotation.value.noteAppend(of: relay, at: item.offset) }
         guard let batch = item.batch else {
             if item.offset > log.lastOffset { replica.noteUnsent(upTo: item.offset) }
             return
