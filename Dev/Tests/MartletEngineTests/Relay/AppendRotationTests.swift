@@ -138,7 +138,7 @@ import Testing
     }
 
     //
-    @Test func `eight appends without contention → the rotation is over; a refused one, one of others in a hold → not`() {
+    @Test func `eight appends without contention → over; a refused one, or one of others in a hold → not over`() {
         var rotation = rotation()
         for offset in 11..<17 { rotation.stored(upTo: UInt64(offset)) }
         #expect(!rotation.isOver)
