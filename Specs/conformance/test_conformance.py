@@ -53,7 +53,7 @@ TOLD = [
     (["--relay", "martlet://127.0.0.1:1/"], 69, "no connection"), (["--help"], 0, "Exit codes: 0 all cases"),
     (["--list", "--only", "frame-split"], 0, "many in one write\n1 cases judge 9 of"),
     (["--client", "sh -c 'printf \"\\377\" >&2; exit 7'", "--only", "client-early"], 69, "the client tells \\xff\n"),
-    (["--client", "sh -c 'printf \"\\033[1m\" >&2; exit 7'", "--only", "client-ack"], 69, "the client tells \\x1b[1m\n"),
+    (["--client", "sh -c 'printf \"\\033[1m\" >&2; exit 7'", "--only", "client-ack"], 69, "tells \\x1b[1m\n"),
     (["--client", "sh -c 'exit 7'"], 69, "does not connect: the end of the program with status 7\n"),
     (["--client", "false"], 69, f" {len(program.CLIENT)} inconclusive; 0 clauses judged"),
     (["--client", "yes", "--only", "client-text"], 69, "does not connect: 200 lines"),
