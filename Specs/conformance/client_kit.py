@@ -126,8 +126,11 @@ class Relay(Context):
                 time.sleep(max(0, min(0.01, until - time.monotonic())))
 
     def accept(self, listener=None, clause=None, timeout=None, earlier=None):
-        """The client's next connection. It continues the link of an earlier one, if the client asks for it."""
+        """The next connection of the client, which is started before the first one. It continues the link of an earlier
+        one, if the client asks for it."""
         listener = listener or self.listener
+        if self.process is None:
+            self.start()
         limit = timeout or self.timeout + (START if self.peer is None else 0)
         listener.settimeout(0.05)
         until, carrier = time.monotonic() + limit, None
@@ -155,8 +158,7 @@ class Relay(Context):
         raise Failed(f"no connection for {seconds:.1f} s", "a connection", clause)
 
     def begin(self, **changes):
-        """Starts the client, welcomes it and opens its room."""
-        self.start()
+        """Welcomes the client and opens its room."""
         peer = self.accept()
         peer.greet(**changes)
         peer.admit()
@@ -261,6 +263,12 @@ class Server(Peer):
             self.afford(len(part))
             self.put(body.type, part, self.room, flags=flags | Flags.MORE_FRAGMENTS * (at + FRAGMENT < len(data)))
         return self.sessions[self.room].sent
+
+    def reaches(self, value):
+        """Sends a message of the room, which the client prints."""
+        sequence = self.deliver(value)
+        self.context.prints(value)
+        return sequence
 
     def afford(self, size):
         """Waits until the client's credit permits so many bytes."""

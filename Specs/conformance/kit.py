@@ -77,8 +77,9 @@ class Table(list):
             return play
         return add
 
-    def row(self, name, clauses, title, play):
-        self.append(Case(name, clauses.split(), MUST, title, play))
+    def row(self, name, clauses, title, play, *values, **more):
+        """Adds a function that is called with these values."""
+        self.append(Case(name, clauses.split(), MUST, title, lambda context: play(context, *values, **more)))
 
 
 def text(value):
@@ -191,6 +192,19 @@ class Context:
         peer.hello(**changes)
         peer.welcomed()
         return peer
+
+    def member(self, account=0, **changes):
+        """A link whose session 1 is open on the room of the case."""
+        peer = self.link(account, **changes)
+        peer.open()
+        return peer
+
+    def pair(self, **more):
+        """Two members of the room of the case; the first one opens it with these fields."""
+        ada, bob = self.link(), self.link(1)
+        ada.open(**more)
+        bob.open()
+        return ada, bob
 
 
 class Peer:

@@ -24,9 +24,7 @@ SMALL = replace(LIMITS, session_window=17_408)
 @CASES.case("link-resume", "W-45 C-32 C-33")
 def resume(context):
     """after a resume each side sends again what the other lacks, under the same sequences, and nothing else"""
-    ada, bob = context.link(), context.link(1)
-    ada.open()
-    bob.open()
+    ada, bob = context.pair()
     ada.post("taken")
     ada.texts(1)
     ada.expect_ack(1, 2)
@@ -60,9 +58,7 @@ def new_token(context):
 @CASES.case("link-unacknowledged", "C-33 S-26")
 def unacknowledged(context):
     """frames that were not acknowledged are sent again after a resume, under the same sequences"""
-    ada, bob = context.link(), context.link(1)
-    ada.open()
-    bob.open()
+    ada, bob = context.pair()
     ada.acknowledges = False
     bob.post("sent twice")
     context.equal(ada.texts(1), ["sent twice"])
@@ -75,17 +71,14 @@ def unacknowledged(context):
     context.equal(context.last.header.sequence, sequence)
 
 
-def refused(change, early=lambda peer: None):
+def refused(context, change, early=lambda peer: None):
     """A resume with a change is refused, and changes nothing: the right token is good for it afterwards."""
-    def play(context):
-        peer = context.link()
-        peer.open()
-        other = peer.again(cut=False, early=early, answer=Reject, **change(peer))
-        other.expect(Reject, code=E.RESUME_REJECTED, retry_after=None)
-        other.hello(resume=None, device=peer.device + 1)
-        other.welcomed()
-        peer.again()
-    return play
+    peer = context.member()
+    other = peer.again(cut=False, early=early, answer=Reject, **change(peer))
+    other.expect(Reject, code=E.RESUME_REJECTED, retry_after=None)
+    other.hello(resume=None, device=peer.device + 1)
+    other.welcomed()
+    peer.again()
 
 
 REFUSED = [
@@ -99,9 +92,9 @@ REFUSED = [
 ]
 for name, clauses, title, change in REFUSED:
     CASES.row(f"resume-{name}", clauses, f"a resume with {title} is refused, changes nothing, and leaves the "
-              "connection to another hello", refused(change))
-CASES.row("resume-discards", "C-34 W-35", "frames behind a refused resume are discarded", refused(
-    lambda peer: {"resume_token": bytes(32)}, lambda peer: peer.raw(frame(T.PING, NONCE) + a_text(9), "frames")))
+              "connection to another hello", refused, change)
+CASES.row("resume-discards", "C-34 W-35", "frames behind a refused resume are discarded", refused,
+          lambda peer: {"resume_token": bytes(32)}, lambda peer: peer.raw(frame(T.PING, NONCE) + a_text(9), "frames"))
 
 
 @CASES.case("resume-used", "W-44 W-46 C-37")
@@ -220,14 +213,13 @@ HOSTILE = [
      frame(T.REQUEST, tlv(Tag.METHOD, b"head") + tlv(Tag.DEADLINE, bytes(4)), 1, 2), E.MISSING_FIELD),
 ]
 for name, clauses, title, data, code in HOSTILE:
-    CASES.row(f"session-{name}", clauses, f"{title}: the connection ends with {code.wire_name}", hostile(data, code))
+    CASES.row(f"session-{name}", clauses, f"{title}: the connection ends with {code.wire_name}", hostile, data, code)
 
 
 @CASES.case("session-credit", "W-52 S-36 W-51")
 def credit(context):
     """a message beyond the session's credit ends the connection with creditExceeded"""
-    peer = context.link(limits=SMALL)
-    peer.open()
+    peer = context.member(limits=SMALL)
     for n in range(2):  # Behind a gap, so that no credit returns.
         peer.put(T.DATA, message(n + 1, 10_000 * "x").encoded(), 1, sequence=4 + n)
     peer.expect_end(E.CREDIT_EXCEEDED)
@@ -295,8 +287,7 @@ def unknown(context):
 @CASES.case("session-duplicate", "W-14 S-18")
 def duplicate(context):
     """a frame that arrives again is acknowledged again, and its message is taken once"""
-    peer = context.link()
-    peer.open()
+    peer = context.member()
     sequence = peer.send(message(1, "once"), 1)
     peer.texts(1)
     peer.expect_ack(1, 2)
@@ -309,8 +300,7 @@ def duplicate(context):
 @CASES.case("session-gap", "W-48 S-18 S-20")
 def gap(context):
     """frames behind a gap are acknowledged in ranges, and processed in order when the gap closes"""
-    peer = context.link()
-    peer.open()
+    peer = context.member()
     for sequence in (3, 4, 6):
         peer.put(T.DATA, message(sequence, str(sequence)).encoded(), 1, sequence=sequence)
     peer.expect_ack(1, 1, ((3, 4), (6, 6)), "W-48")
@@ -325,8 +315,7 @@ def gap(context):
 @CASES.case("session-ack-exact", "W-48 S-20 W-49")
 def exact(context):
     """what arrives is acknowledged, nothing else, and within 25 ms as far as a network permits"""
-    peer = context.link()
-    peer.open()
+    peer = context.member()
     began = time.monotonic()
     peer.send(message(1, "x"), 1)
     peer.expect_ack(1, 2)
@@ -337,8 +326,7 @@ def exact(context):
 @CASES.case("session-probe", "W-70 S-28")
 def probe(context):
     """a ping with ackNow is answered by an ack of every session, then the pong"""
-    peer = context.link()
-    peer.open()
+    peer = context.member()
     peer.open(3, context.room + " 2")
     peer.expect_none(Reset)
     before = peer.acks
@@ -358,8 +346,7 @@ def pong(context):
 @CASES.case("session-fragments", "W-21 W-22 S-42")
 def fragments(context):
     """fragments are joined; frames of other sessions and transient frames may stand between them"""
-    peer = context.link()
-    peer.open()
+    peer = context.member()
     peer.open(3, context.room + " 2")
     body = message(1, 40_000 * "y").encoded()
     peer.put(T.DATA, body[:16_384], 1, flags=MORE)
@@ -375,8 +362,7 @@ def fragments(context):
 @CASES.case("session-too-long", "W-22 S-44")
 def too_long(context):
     """a message longer than maxMessage resets its session with messageTooLarge, and no other"""
-    peer = context.link(limits=replace(LIMITS, max_message=16_384))
-    peer.open()
+    peer = context.member(limits=replace(LIMITS, max_message=16_384))
     peer.open(3, context.room + " 2")
     body = message(1, 20_000 * "y").encoded()
     peer.put(T.DATA, body[:10_000], 1, flags=MORE)
@@ -388,8 +374,7 @@ def too_long(context):
 @CASES.case("session-too-many", "S-4")
 def too_many(context):
     """an open beyond maxSessions is answered by reset tooManySessions"""
-    peer = context.link(limits=LEAST)
-    peer.open()
+    peer = context.member(limits=LEAST)
     peer.open(3, context.room + " 2", wait=False)
     peer.expect_reset(E.TOO_MANY_SESSIONS, 3)
     peer.post()
@@ -447,8 +432,7 @@ def no_account_session(context):
 @CASES.case("session-late-open", "W-54 S-13")
 def late_open(context):
     """an open with the ID of a session that has ended opens nothing, and is acknowledged"""
-    peer = context.link()
-    peer.open()
+    peer = context.member()
     peer.send(Reset(session=1, code=E.CANCELLED, credit_used=0))
     peer.expect_ack(0, 1)
     peer.put(T.OPEN, Open(room=context.room, session_kind=0, cursor=0).encoded(), 1, sequence=1)
@@ -459,8 +443,7 @@ def late_open(context):
 @CASES.case("session-reset", "S-10 W-57")
 def reset(context):
     """a reset ends its session and no other, and is not answered"""
-    peer = context.link()
-    peer.open()
+    peer = context.member()
     peer.open(3, context.room + " 2")
     peer.send(Reset(session=1, code=E.CANCELLED, credit_used=0))
     peer.post("other", 3)
@@ -472,9 +455,7 @@ def reset(context):
 @CASES.case("session-suspend", "S-9 R-29 W-58")
 def suspend(context):
     """a suspended session receives acceptances and no messages; they follow when it resumes"""
-    ada, bob = context.link(), context.link(1)
-    ada.open()
-    bob.open()
+    ada, bob = context.pair()
     ada.send(Suspend(), 1)
     ada.post("mine")
     bob.post("one")
@@ -486,9 +467,7 @@ def suspend(context):
 @CASES.case("session-resume-cursor", "R-29 W-58")
 def resume_cursor(context):
     """a cursor in the frame resume skips messages without a gap"""
-    ada, bob = context.link(), context.link(1)
-    ada.open()
-    bob.open()
+    ada, bob = context.pair()
     ada.send(Suspend(), 1)
     ada.expect_ack(1, 2)
     for value in ("one", "two", "three"):
@@ -558,19 +537,16 @@ REQUESTS = [
 ]
 
 
-def request(on=1, status=None, **fields):
-    def play(context):
-        peer = context.link()
-        peer.open()
-        peer.send(Request(**{"correlation": 5, "method": "head", "deadline": 5_000, **fields}), on)
-        peer.needs(2)
-        peer.expect(Response, on, correlation=5, status=status)
-    return play
+def request(context, on=1, status=None, **fields):
+    peer = context.member()
+    peer.send(Request(**{"correlation": 5, "method": "head", "deadline": 5_000, **fields}), on)
+    peer.needs(2)
+    peer.expect(Response, on, correlation=5, status=status)
 
 
 for name, clauses, title, fields, status in REQUESTS:
     CASES.row(f"request-{name}", clauses, f"a request with {title} is answered with {status.wire_name}",
-              request(status=status, **fields))
+              request, status=status, **fields)
 
 
 @CASES.case("request-field", "S-58 W-72")
@@ -587,7 +563,6 @@ def request_field(context):
 @CASES.case("request-feature", "C-23")
 def request_feature(context):
     """without the feature requests, a request is answered with unknownMethod"""
-    peer = context.link(features=0)
-    peer.open()
+    peer = context.member(features=0)
     peer.send(Request(correlation=5, method="head", deadline=5_000), 1)
     peer.expect(Response, 1, correlation=5, status=E.UNKNOWN_METHOD)
