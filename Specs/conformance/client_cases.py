@@ -55,9 +55,8 @@ def early(context):
 
 
 @CASES.case("client-text", "W-60 R-17 W-61 W-63 W-64 R-21")
-def texts(context):
+def texts(context, peer):
     """each line is published once as a text, in order, under rising counters; the program ends when all are accepted"""
-    peer = context.begin()
     lines = ["one", "two with ünïcödé", "three"]
     context.types(*lines)
     found = [peer.taken() for _ in lines]
@@ -70,9 +69,8 @@ def texts(context):
 
 
 @CASES.case("client-priority", "S-45")
-def priority(context):
+def priority(context, peer):
     """messages of a session of the kind chat have the priority high"""
-    peer = context.begin()
     context.types("high")
     peer.taken()
     flags = next(int(e[3][32:34], 16) for e in context.trace if e[2].startswith("data"))
@@ -80,9 +78,8 @@ def priority(context):
 
 
 @CASES.case("client-one", "C-4")
-def one_connection(context):
+def one_connection(context, peer):
     """a client makes no second connection beside an established one"""
-    peer = context.begin()
     context.accepts_none(1)
     peer.ping()
 
@@ -105,9 +102,8 @@ def packets(context):
 
 
 @CASES.case("client-waits", "R-21 C-7")
-def waits(context):
+def waits(context, peer):
     """at the end of its input, the program does not end before its messages are accepted"""
-    peer = context.begin()
     context.types("waits for its answer")
     data = peer.taken(answer=False)
     context.process.stdin.close()
@@ -118,9 +114,8 @@ def waits(context):
 
 
 @CASES.case("client-accepted-other", "R-21 W-64")
-def accepted_other(context):
+def accepted_other(context, peer):
     """accepted for counters that the client does not have, or again, has no effect"""
-    peer = context.begin()
     context.types("one")
     data = peer.taken()
     for run in (Run(data.counter, 1, context.head), Run(data.counter + 500, 9, 900)):
@@ -131,9 +126,8 @@ def accepted_other(context):
 
 
 @CASES.case("client-refused", "R-24 W-65")
-def refused(context):
+def refused(context, peer):
     """a message that a receipt refuses has failed, and is not published again"""
-    peer = context.begin()
     context.types("refused", "taken")
     data = peer.taken(answer=False)
     peer.send(Receipt(receipt_kind=3, counter=data.counter, code=E.REFUSED), peer.room)
@@ -156,9 +150,8 @@ def prints(context):
 
 
 @CASES.case("client-ack", "W-48 W-49 S-20")
-def acknowledges(context):
+def acknowledges(context, peer):
     """a message is acknowledged within 25 ms as far as a network permits, and nothing that was not sent"""
-    peer = context.begin()
     peer.expect_ack(peer.room, 1)
     began = time.monotonic()
     sequence = peer.deliver("one")
@@ -169,9 +162,8 @@ def acknowledges(context):
 
 
 @CASES.case("client-duplicate", "S-18 W-14")
-def duplicate(context):
+def duplicate(context, peer):
     """a frame that arrives twice is acknowledged twice and given to the application once"""
-    peer = context.begin()
     sequence = peer.deliver("once")
     peer.expect_ack(peer.room, sequence)
     before = peer.acks
@@ -183,9 +175,8 @@ def duplicate(context):
 
 
 @CASES.case("client-gap", "S-18 W-48")
-def sequence_gap(context):
+def sequence_gap(context, peer):
     """frames behind a gap are held, acknowledged in ranges, and given to the application in order"""
-    peer = context.begin()
     peer.expect_ack(peer.room, 1)
     peer.deliver("second", 2, sequence=3)
     peer.deliver("third", 3, sequence=4)
@@ -197,9 +188,8 @@ def sequence_gap(context):
 
 
 @CASES.case("client-offset-again", "R-32")
-def offset_again(context):
+def offset_again(context, peer):
     """a message at an offset that is not above the client's cursor is dropped"""
-    peer = context.begin()
     peer.deliver("one")
     peer.deliver("two")
     peer.deliver("one again", 1)
@@ -208,9 +198,8 @@ def offset_again(context):
 
 
 @CASES.case("client-offset-gap", "R-32 W-66")
-def offset_gap(context):
+def offset_gap(context, peer):
     """a gap of offsets is passed; one that begins below the cursor counts from there"""
-    peer = context.begin()
     peer.deliver("one")
     peer.send(Gap(first=1, up_to=5), peer.room)
     peer.deliver("behind", 6)
@@ -241,9 +230,8 @@ for name, clauses, title, fields in CONTENTS:
 
 
 @CASES.case("client-fragments", "W-21 W-22 S-42")
-def fragments(context):
+def fragments(context, peer):
     """fragments with a ping between them are joined"""
-    peer = context.begin()
     whole = "a long text " * 2500
     body = Data(offset=1, accepted_at=1, device=1, sender=OTHER, counter=1, kind=0x1001,
                 content=tlv(Tag.TEXT, whole.encode())).encoded()
@@ -255,9 +243,8 @@ def fragments(context):
 
 
 @CASES.case("client-zlib", "W-18 W-19")
-def deflated(context):
+def deflated(context, peer):
     """a compressed message is read, if the client offers zlib"""
-    peer = context.begin()
     peer.needs(Features.ZLIB)
     peer.deliver("squeezed", compress=zlib.compress)
     context.prints("squeezed")
@@ -309,9 +296,8 @@ def credit_probe(context):
 
 
 @CASES.case("client-probe", "S-26 S-28 S-27")
-def probe(context):
+def probe(context, peer):
     """a message without an acknowledgement is sent again under its sequence after a probe"""
-    peer = context.begin()
     peer.expect_ack(peer.room, 1)
     peer.acknowledges = peer.pongs = False
     context.types("lost")
@@ -330,9 +316,8 @@ def probe(context):
 
 
 @CASES.case("client-ping", "W-70 W-53 S-28")
-def pong(context):
+def pong(context, peer):
     """a ping with ackNow is answered by an ack and a pong of its nonce that echoes its timestamp"""
-    peer = context.begin()
     peer.expect_ack(peer.room, 1)
     before = peer.acks
     peer.send(Ping(nonce=2**64 - 2), ack_now=True, timestamp=777)
@@ -342,9 +327,8 @@ def pong(context):
 
 
 @CASES.case("client-unknown", "W-73 S-19 W-28")
-def unknown(context):
+def unknown(context, peer):
     """unknown types, reliable ones included, and unknown tags are ignored, and the reliable ones acknowledged"""
-    peer = context.begin()
     peer.raw(frame(0x7ABC, b"\xff", 9, flags=CHECKED | Flags.MORE_FRAGMENTS), "an unknown frame")
     peer.put(0x7ABC, b"\xff", peer.room, flags=RELIABLE)
     peer.raw(frame(T.PING, NONCE + tlv(0x4777, b"x")), "a ping with an unknown tag")
@@ -444,9 +428,8 @@ def cut_open(context):
 
 
 @CASES.case("client-cut-data", "C-33 S-26 R-21")
-def cut_data(context):
+def cut_data(context, peer):
     """a message that was lost with the connection is sent again under its sequence and its counter"""
-    peer = context.begin()
     peer.expect_ack(peer.room, 1)
     peer.acknowledges = False
     context.types("lost")
@@ -463,9 +446,8 @@ def cut_data(context):
 
 
 @CASES.case("client-cut-accepted", "C-33 S-22 R-21")
-def cut_accepted(context):
+def cut_accepted(context, peer):
     """an acknowledged message is not sent again after a resume, and counts as accepted only with accepted"""
-    peer = context.begin()
     context.types("acknowledged")
     data = peer.taken(answer=False)
     peer.ping()
@@ -477,9 +459,8 @@ def cut_accepted(context):
 
 
 @CASES.case("client-cut-delivery", "C-29 S-18 C-33")
-def cut_delivery(context):
+def cut_delivery(context, peer):
     """frames that a relay sends again after a resume are given to the application once"""
-    peer = context.begin()
     first = peer.reaches("one")
     peer.cut()
     peer.deliver("two, into a broken connection")
@@ -491,9 +472,8 @@ def cut_delivery(context):
 
 
 @CASES.case("client-token", "C-31 W-44 W-47")
-def tokens(context):
+def tokens(context, peer):
     """each resume uses the token of the latest welcome"""
-    peer = context.begin()
     for n in range(3):
         peer.cut()
         peer = context.resumed(peer, epoch=n + 2)
@@ -502,10 +482,9 @@ def tokens(context):
 
 
 @CASES.case("client-refused-resume", "C-34 C-36 R-9 R-21 W-46")
-def refused_resume(context):
+def refused_resume(context, peer):
     """after a refused resume the client begins a new link on the same connection, opens the room from its cursor and
     publishes under the same counters"""
-    peer = context.begin()
     peer.reaches("one")
     context.types("unanswered")
     data = peer.taken(answer=False)
@@ -529,9 +508,8 @@ def refused_resume(context):
 
 
 @CASES.case("client-log", "R-12")
-def other_log(context):
+def other_log(context, peer):
     """when opened names another log, everything in it is given to the application"""
-    peer = context.begin()
     for n in range(3):
         peer.deliver(f"old {n}")
     context.prints("old 0", "old 1", "old 2")
@@ -544,9 +522,8 @@ def other_log(context):
 
 
 @CASES.case("client-head", "R-12")
-def lower_head(context):
+def lower_head(context, peer):
     """when the head of the same log is below the client's cursor, delivery continues behind the head"""
-    peer = context.begin()
     for n in range(3):
         peer.deliver(f"old {n}")
     context.prints("old 0", "old 1", "old 2")
@@ -559,10 +536,9 @@ def lower_head(context):
 # What a client does about codes.
 
 @CASES.case("client-reset", "R-13 S-2 R-21 R-9")
-def reset(context):
+def reset(context, peer):
     """a session that is reset with storeUnavailable is opened again under another ID, from the cursor; messages
     without an answer are published again under their counters"""
-    peer = context.begin()
     peer.reaches("one")
     context.types("unanswered")
     data = peer.taken(answer=False)
@@ -576,9 +552,8 @@ def reset(context):
 
 
 @CASES.case("client-reset-answer", "S-12 S-11 W-57")
-def reset_answer(context):
+def reset_answer(context, peer):
     """a reset of a session with an unacknowledged message is answered by a reset with the credit used"""
-    peer = context.begin()
     peer.acknowledges = False
     context.types("unacknowledged")
     used = len(peer.taken(answer=False).encoded())
@@ -589,9 +564,8 @@ def reset_answer(context):
 
 
 @CASES.case("client-reset-retry", "S-64 W-103")
-def reset_retry(context):
+def reset_retry(context, peer):
     """a reset with retryAfter is not followed by an open before this time"""
-    peer = context.begin()
     peer.reset(E.SERVER_BUSY, retry_after=1500)
     began = time.monotonic()
     peer.admit()
@@ -600,9 +574,8 @@ def reset_retry(context):
 
 
 @CASES.case("client-reset-forbidden", "R-13")
-def reset_forbidden(context):
+def reset_forbidden(context, peer):
     """a client gives the room up after roomForbidden: it does not open it again, and its messages have failed"""
-    peer = context.begin()
     context.types("never accepted")
     peer.taken(answer=False)
     peer.reset(E.ROOM_FORBIDDEN)
@@ -613,9 +586,8 @@ def reset_forbidden(context):
 
 
 @CASES.case("client-server-open", "S-2")
-def server_open(context):
+def server_open(context, peer):
     """the open of a server is answered by reset unsupportedKind"""
-    peer = context.begin()
     peer.flow(2)
     peer.send(Open(room="x", session_kind=0, cursor=0), 2)
     peer.expect_reset(E.UNSUPPORTED_KIND, 2)
@@ -623,9 +595,8 @@ def server_open(context):
 
 
 @CASES.case("client-unknown-session", "S-15 W-59")
-def unknown_session(context):
+def unknown_session(context, peer):
     """a reliable frame of an unknown session is answered by reset unknownSession; a transient one is dropped"""
-    peer = context.begin()
     peer.flow(999)
     peer.put(T.TRANSIENT, tlv(Tag.TYPING, b"\1"), 999)
     peer.put(T.CLOSE, b"", 999, sequence=2)
@@ -634,18 +605,16 @@ def unknown_session(context):
 
 
 @CASES.case("client-request", "S-58 R-40")
-def request(context):
+def request(context, peer):
     """a request that reaches a client is answered"""
-    peer = context.begin()
     peer.needs(Features.REQUESTS)
     peer.send(Request(correlation=31, method="no such method", deadline=4000, sender=OTHER), peer.room)
     peer.expect(Response, peer.room, correlation=31, status=E.UNKNOWN_METHOD)
 
 
 @CASES.case("client-receipt", "R-33")
-def receipt(context):
+def receipt(context, peer):
     """with the feature receipts, a message that was printed is reported as delivered"""
-    peer = context.begin()
     peer.needs(Features.RECEIPTS)
     peer.deliver("one")
     peer.deliver("two")
@@ -655,9 +624,8 @@ def receipt(context):
 
 
 @CASES.case("client-suspend", "S-9 W-58")
-def suspend(context):
+def suspend(context, peer):
     """a client that is suspended holds back messages until resume"""
-    peer = context.begin()
     sequence = peer.send(Suspend(), peer.room)
     peer.expect_ack(peer.room, sequence)
     context.types("held back")
@@ -752,9 +720,8 @@ def redirect(context):
 
 
 @CASES.case("client-behind-goaway", "C-40")
-def behind_goaway(context):
+def behind_goaway(context, peer):
     """frames behind a goaway are not processed"""
-    peer = context.begin()
     peer.reaches("before")
     flow = peer.sessions[peer.room]
     body = Data(offset=2, accepted_at=1, device=1, sender=OTHER, counter=9, kind=0x1001,
@@ -770,9 +737,8 @@ def behind_goaway(context):
 
 
 @CASES.case("client-ends", "C-7 C-40", SHOULD)
-def good_end(context):
+def good_end(context, peer):
     """a client that ends in good order sends goaway none, and nothing behind it"""
-    peer = context.begin()
     context.types("the only one")
     peer.taken()
     context.process.stdin.close()

@@ -164,6 +164,10 @@ class Relay(Context):
         peer.admit()
         return peer
 
+    def parties(self, names):
+        """What a case needs: `peer`, the connection of a client that has opened its room."""
+        return {"peer": self.begin()}
+
     def resumed(self, earlier, **changes):
         """The client's next connection, on which it has to resume its link."""
         peer = self.accept(clause="C-5", earlier=earlier)

@@ -1,6 +1,7 @@
 """The parts that all cases share: the table of cases, their outcomes, and one end of a connection that records what it
 sends and receives."""
 
+import inspect
 import random
 import socket
 import threading
@@ -71,10 +72,12 @@ class Table(list):
     """The cases of one kind of program."""
 
     def case(self, name, clauses, level=MUST):
-        """Adds the decorated function; its docstring is the title."""
-        def add(play):
-            self.append(Case(name, clauses.split(), level, " ".join(play.__doc__.split()), play))
-            return play
+        """Adds the decorated function; its docstring is the title. The context provides what its parameters name."""
+        def add(act):
+            names = inspect.signature(act).parameters.keys() - {"context"}
+            self.append(Case(name, clauses.split(), level, " ".join(act.__doc__.split()),
+                             lambda context: act(context, **context.parties(names) if names else {})))
+            return act
         return add
 
     def row(self, name, clauses, title, play, *values, **more):
@@ -198,6 +201,12 @@ class Context:
         peer = self.link(account, **changes)
         peer.open()
         return peer
+
+    def parties(self, names):
+        """What a case needs: an established `link`, a `peer` that is a member of the room, or `ada` and `bob`, two."""
+        if "ada" in names:
+            return dict(zip(("ada", "bob"), self.pair()))
+        return {"link": self.link()} if "link" in names else {"peer": self.member()}
 
     def pair(self, **more):
         """Two members of the room of the case; the first one opens it with these fields."""

@@ -160,30 +160,27 @@ for name, clauses, title, data in HARMLESS:
 
 
 @CASES.case("frame-versions", "W-39 C-22")
-def versions(context):
+def versions(context, link):
     """goaway unsupportedVersion names every version that the receiver speaks, the lowest first"""
-    peer = context.link()
-    peer.raw(frame(T.PING, NONCE, major=7))
-    spoken = peer.expect_end(E.UNSUPPORTED_VERSION).spoken_version
+    link.raw(frame(T.PING, NONCE, major=7))
+    spoken = link.expect_end(E.UNSUPPORTED_VERSION).spoken_version
     context.require(Version(1, 0) in spoken and list(spoken) == sorted(spoken), "1.0 and others, ascending", spoken)
 
 
 @CASES.case("frame-split", "W-2")
-def split(context):
+def split(context, link):
     """frames arrive byte by byte, and many in one write"""
-    peer = context.link()
     for at in range(len(PING)):
-        peer.raw(PING[at : at + 1], "one byte")
-    peer.expect(Pong, nonce=0)
-    peer.raw(4 * PING, "4 frames")  # A receiver queues at most 4 pongs (W-71).
+        link.raw(PING[at : at + 1], "one byte")
+    link.expect(Pong, nonce=0)
+    link.raw(4 * PING, "4 frames")  # A receiver queues at most 4 pongs (W-71).
     for _ in range(4):
-        peer.expect(Pong, nonce=0)
+        link.expect(Pong, nonce=0)
 
 
 @CASES.case("frame-cut", "W-2")
-def cut(context):
+def cut(context, peer):
     """a frame that the end of the stream truncates is not delivered, and the link resumes"""
-    peer = context.member()
     peer.raw(a_text(2)[:-3], "a part of a message")
     peer = peer.again()
     context.require(peer.sessions[1].acked == 1, "position 1 of session 1", peer.sessions[1].acked)
@@ -192,25 +189,23 @@ def cut(context):
 
 
 @CASES.case("frame-unknown-reliable", "W-73 S-19")
-def unknown_reliable(context):
+def unknown_reliable(context, peer):
     """a reliable frame of an unknown type takes its place in the order and is acknowledged"""
-    peer = context.member()
     peer.put(0x7ABC, b"\xff", 1, flags=RELIABLE)
     peer.post()
     peer.expect_ack(1, 3)
 
 
 @CASES.case("frame-zlib", "W-18 W-22")
-def deflated(context):
+def deflated(context, link):
     """a compressed message is read, and so are fragments that are compressed each by itself"""
-    peer = context.link()
-    peer.needs(Features.ZLIB)
-    peer.open()
-    peer.send(message(1, "squeezed"), 1, compress=zlib.compress)
+    link.needs(Features.ZLIB)
+    link.open()
+    link.send(message(1, "squeezed"), 1, compress=zlib.compress)
     body = message(2, "in parts").encoded()
-    peer.put(T.DATA, zlib.compress(body[:9]), 1, flags=MORE, compression=1)
-    peer.put(T.DATA, zlib.compress(body[9:]), 1, compression=1)
-    found = peer.texts(2)
+    link.put(T.DATA, zlib.compress(body[:9]), 1, flags=MORE, compression=1)
+    link.put(T.DATA, zlib.compress(body[9:]), 1, compression=1)
+    found = link.texts(2)
     context.require(found == ["squeezed", "in parts"], "both texts", found)
 
 
@@ -455,16 +450,14 @@ def slow_hello(context):
 
 
 @CASES.case("end-behind-goaway", "C-40 W-43")
-def behind_goaway(context):
+def behind_goaway(context, peer):
     """frames behind a client's goaway are not processed, and the server ends the carrier"""
-    peer = context.member()
     peer.raw(frame(T.GOAWAY, tlv(Tag.CODE, b"\1\7")) + a_text(2), "goaway and a message")
     until = peer.began + 2 * context.timeout
     while peer.pump(until):
         pass
     context.require(peer.ended, "the end of the stream", "an open stream", "C-40")
-    head = context.link(1).open().head
-    context.equal(head, 0, "C-40")
+    context.equal(context.link(1).open().head, 0, "C-40")
 
 
 @CASES.case("end-silent", "C-41 W-43", SHOULD)
