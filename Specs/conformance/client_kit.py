@@ -77,7 +77,7 @@ class Relay(Context):
 
     def end(self):
         """Ends the program and what it has started."""
-        if self.process.poll() is not None:
+        if self.process.poll() not in (None, -signal.SIGKILL):
             self.note("the client ends", f"status {self.process.returncode}")
         try:
             os.killpg(self.process.pid, signal.SIGKILL)

@@ -31,7 +31,9 @@ LIMITS = Limits(
     max_body=65_536, max_message=1 << 20, link_window=1 << 20, session_window=256 * 1024, max_sessions=255)
 FEATURES = Features.ZLIB | Features.REQUESTS | Features.RECEIPTS | Features.PRESENCE
 MAX_HEX, MAX_TEXT, MAX_TRACE, ADMISSION = 1024, 400, 4000, 70
+WAITS = 30  # Seconds that the steps of a case wait beyond their deadlines, such as those of C-60.
 T_WELCOME = FrameType.WELCOME.to_bytes(2, "big")
+PLAYED = []  # The contexts of cases that are being played.
 Case = namedtuple("Case", "id clauses level title play")
 Event = namedtuple("Event", "header value")
 
@@ -151,8 +153,8 @@ class Context:
             del self.trace[MAX_TRACE // 2]
 
     def close(self):
-        while self.closing:
-            self.closing.pop()()
+        for close in reversed(self.closing):
+            close()
 
     def require(self, condition, expected, received, clause=None):
         if not condition:
@@ -273,7 +275,7 @@ class Peer:
             data, header["compression"] = compress(data), ZLIB
         return self.put(body.type, data, session, flags=flags, **header)
 
-    def hello(self, without=(), **changes):
+    def hello(self, **changes):
         values = dict(
             spoken_version=(Version(1, 0),), features=int(FEATURES), limits=LIMITS, device=self.device,
             account=self.account, credential=self.token.encode(), agent="martlet-conformance")
@@ -558,8 +560,9 @@ class Peer:
 def play(case, options, make=Context):
     """The outcome of one case. A case never hangs: each step has a deadline, and the case as a whole a watchdog."""
     context, began = make(options, case), time.monotonic()
+    PLAYED.append(context)
     outcome = Outcome(case, PASSED, case.clauses[0])
-    watchdog = threading.Timer(20 * options.timeout, context.close)
+    watchdog = threading.Timer(20 * options.timeout + WAITS, context.close)
     watchdog.daemon = True
     watchdog.start()
     try:
@@ -576,5 +579,6 @@ def play(case, options, make=Context):
     finally:
         watchdog.cancel()
         context.close()
+        PLAYED.remove(context)
     outcome.seconds, outcome.trace = time.monotonic() - began, context.trace
     return outcome

@@ -5,6 +5,7 @@ import os
 import random
 import re
 import shlex
+import signal
 import ssl
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,7 @@ import relay_frames
 import relay_links
 import relay_rooms
 import report
-from kit import FAILED, INCONCLUSIVE, MUST, PASSED, Case, Context, play
+from kit import FAILED, INCONCLUSIVE, MUST, PASSED, PLAYED, Case, Context, play
 from martlet_registry import VALUES, Tag
 from martlet_tlv import ACCOUNT, InvalidValue
 
@@ -209,8 +210,15 @@ def judged(cases, options):
         outcomes = [play(ADMISSION, options)]
         if outcomes[0].status != PASSED:
             return outcomes
-    with ThreadPoolExecutor(options.jobs) as several:
+    several = ThreadPoolExecutor(options.jobs)
+    try:
         return list(several.map(lambda case: play(case, options, make), cases))
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        several.shutdown(wait=False, cancel_futures=True)
+        for context in list(PLAYED):  # Ends the judged clients.
+            context.close()
+        os._exit(130)
 
 
 def run(arguments=None):
@@ -229,7 +237,4 @@ def run(arguments=None):
 def main():
     for stream in filter(None, (sys.stdout, sys.stderr)):
         stream.reconfigure(errors="backslashreplace")
-    try:
-        sys.exit(run())
-    except KeyboardInterrupt:
-        sys.exit(130)
+    sys.exit(run())

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests the kit: a relay and the client of adapters/reference.py pass, the forty faults of faults.py fail in the case
-of their clause, wrong command lines are refused, and programs that are no clients are reported.
+of their clause, wrong command lines are refused, programs that are no clients are reported, and an interruption ends
+the client.
 
 usage: test_conformance.py [--verbose] PORT    a relay with the accounts of program.py listens on PORT
 """
@@ -8,9 +9,12 @@ usage: test_conformance.py [--verbose] PORT    a relay with the accounts of prog
 import contextlib
 import io
 import json
+import os
 import shlex
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -101,9 +105,26 @@ def of_command_lines():
             yield f"--list without a reader: {kit.returncode}, {errors.decode()}"
 
 
+def of_interruption():
+    """What is wrong when the kit is interrupted while a client runs."""
+    with tempfile.TemporaryDirectory() as folder:
+        pipe = Path(folder, "pipe")
+        os.mkfifo(pipe)
+        command = f"sh -c 'echo $$ >{pipe}; exec sleep 100'"
+        kit = subprocess.Popen([sys.executable, str(HERE), "--client", command, "--only", "client-text"],
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        client = int(pipe.read_text())
+        kit.send_signal(signal.SIGINT)
+        if kit.wait() != 130:
+            yield f"an interruption: {kit.returncode} instead of 130"
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(client, signal.SIGKILL)
+            yield "an interruption: the client still runs"
+
+
 def main(arguments):
     verbose, port = "--verbose" in arguments, int(arguments[-1])
-    began, wrong, all_outcomes = time.monotonic(), [*of_command_lines()], []
+    began, wrong, all_outcomes = time.monotonic(), [*of_command_lines(), *of_interruption()], []
     with ThreadPoolExecutor(JOBS) as several:
         for table, judge in ((faults.RELAY, relay_fault), (faults.CLIENTS, client_fault)):
             outcomes = several.map(lambda name: judge(name, port), table)
