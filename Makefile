@@ -111,12 +111,14 @@ help: ## list the targets
 deps: ## install the system packages that the build needs and this machine lacks
 	@Scripts/install-dependencies
 
-# Both programs; the second starts the first, which lies beside it.
+# Both programs; the second starts the first, which lies beside it. `martlet conformance` reads the conformance kit.
 build: deps ## build both programs for release
 	@$(SWIFT) build $(release) --quiet --product martlet
 	@$(dev) build $(release) --quiet --product martlet-lab
 	@Scripts/drop-runpath .build/release/martlet .build/release/martlet-lab
 	@Scripts/split-symbols .build/release/martlet .build/release/martlet-lab
+	@Scripts/install-dependencies python3
+	@Scripts/build-conformance .build/release/../share/martlet/martlet-conformance.pyz
 
 program: deps ## build martlet alone for release
 	@$(SWIFT) build $(release) --quiet --product martlet

@@ -1,9 +1,9 @@
 """A small relay that plays the server's side for one judged client, and the client's process."""
 
+import contextlib
 import os
 import queue
 import random
-import shlex
 import signal
 import socket
 import subprocess
@@ -19,6 +19,7 @@ from martlet_tlv import Position, Run, Version
 
 ACCOUNT, TOKEN, OTHER, OTHER_DEVICE = "ada", "open-sesame", "bob", 77
 START = 15  # Seconds in which a client's program has to start.
+MAX_LINES, MAX_LINE = 200, 65_536  # Lines of a client that no case has read, and bytes of one.
 FRAGMENT = 16_000
 
 
@@ -28,7 +29,7 @@ class Relay(Context):
     def __init__(self, options, case):
         super().__init__(options, case)
         self.log, self.head, self.peer, self.process = random.getrandbits(63), 0, None, None
-        self.room, self.lines, self.sent = "conformance", queue.Queue(), []
+        self.room, self.lines, self.sent = "conformance", queue.Queue(MAX_LINES), []
         self.listener = self.listen()
 
     def listen(self):
@@ -39,28 +40,45 @@ class Relay(Context):
     def start(self):
         """Starts the client's program."""
         command = [part.replace("{host}", "127.0.0.1").replace("{port}", str(self.listener.getsockname()[1]))
-                   for part in shlex.split(self.options.client)]
+                   for part in self.options.client]
         variables = {"MARTLET_ACCOUNT": ACCOUNT, "MARTLET_TOKEN": TOKEN, "MARTLET_ROOM": self.room}
         try:
             self.process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1,
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                 start_new_session=True, env={**os.environ, **variables})
         except OSError as problem:
             raise Inconclusive(f"the client does not start: {problem}") from None
         self.closing.append(self.end)
-        for stream, take in ((self.process.stdout, self.lines.put), (self.process.stderr, self.told)):
-            threading.Thread(target=self.read, args=(stream, take), daemon=True).start()
+        self.readers = [threading.Thread(target=self.read, args=parts, daemon=True) for parts in (
+            (self.process.stdout, self.lines.put_nowait), (self.process.stderr, self.told))]
+        for reader in self.readers:
+            reader.start()
 
     @staticmethod
     def read(stream, take):
-        for line in stream:
-            take(line.rstrip("\n"))
+        """Takes lines up to the end, or to one too many: then the client waits."""
+        with contextlib.suppress(queue.Full):
+            while line := stream.readline(MAX_LINE):
+                take(line.rstrip(b"\r\n").decode(errors="backslashreplace"))
 
     def told(self, line):
         self.note("the client tells", line[:500])
 
+    def fault(self):
+        """The end of the program, once its output is read, or a flood of it; None otherwise."""
+        if self.lines.full():
+            return f"{MAX_LINES} lines that it does not write under the contract"
+        status = self.process.poll()
+        if status is None:
+            return None
+        for reader in self.readers:
+            reader.join(0.2)  # What the program has started can keep its output open.
+        return f"the end of the program with status {status}"
+
     def end(self):
         """Ends the program and what it has started."""
+        if self.process.poll() not in (None, -signal.SIGKILL):
+            self.note("the client ends", f"status {self.process.returncode}")
         try:
             os.killpg(self.process.pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -71,10 +89,11 @@ class Relay(Context):
         """Writes lines to the client's standard input."""
         self.sent += lines
         try:
-            self.process.stdin.write("".join(line + "\n" for line in lines))
+            self.process.stdin.write("".join(line + "\n" for line in lines).encode())
             self.process.stdin.flush()
         except OSError:
-            raise Failed("a program that reads its input", "the end of the program") from None
+            if self.peer is not None:  # Otherwise, accept finds that the program does not connect.
+                raise Failed("a program that reads its input", self.fault() or "the end of its input") from None
 
     def prints(self, *wanted, clause=None):
         """Waits for exactly these lines; the client's own messages do not count."""
@@ -82,11 +101,12 @@ class Relay(Context):
             until = time.monotonic() + self.timeout
             while True:
                 self.serve(min(until, time.monotonic() + 0.02))
+                fault = self.fault()
                 try:
                     found = self.lines.get_nowait()
                 except queue.Empty:
-                    if time.monotonic() > until:
-                        raise Failed(f"the line {line[:80]!r}", "no line", clause) from None
+                    if fault or time.monotonic() > until:
+                        raise Failed(f"the line {line[:80]!r}", fault or "no line", clause) from None
                     continue
                 if found not in self.sent or found == line:
                     break
@@ -106,14 +126,23 @@ class Relay(Context):
                 time.sleep(max(0, min(0.01, until - time.monotonic())))
 
     def accept(self, listener=None, clause=None, timeout=None, earlier=None):
-        """The client's next connection. It continues the link of an earlier one, if the client asks for it."""
+        """The next connection of the client, which is started before the first one. It continues the link of an earlier
+        one, if the client asks for it."""
         listener = listener or self.listener
+        if self.process is None:
+            self.start()
         limit = timeout or self.timeout + (START if self.peer is None else 0)
-        listener.settimeout(limit)
-        try:
-            carrier, _ = listener.accept()
-        except TimeoutError:
-            raise Failed("a connection of the client", f"none for {limit} s", clause) from None
+        listener.settimeout(0.05)
+        until, carrier = time.monotonic() + limit, None
+        while carrier is None:
+            fault = self.fault()
+            with contextlib.suppress(TimeoutError):
+                carrier, _ = listener.accept()
+            if carrier is None and (fault or time.monotonic() > until):
+                found = fault or f"none for {limit} s"
+                if self.peer is None:
+                    raise Inconclusive(f"the client does not connect: {found}")
+                raise Failed("a connection of the client", found, clause)
         carrier.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.peer = Server(self, carrier, earlier)
         return self.peer
@@ -129,12 +158,15 @@ class Relay(Context):
         raise Failed(f"no connection for {seconds:.1f} s", "a connection", clause)
 
     def begin(self, **changes):
-        """Starts the client, welcomes it and opens its room."""
-        self.start()
+        """Welcomes the client and opens its room."""
         peer = self.accept()
         peer.greet(**changes)
         peer.admit()
         return peer
+
+    def parties(self, names):
+        """What a case needs: `peer`, the connection of a client that has opened its room."""
+        return {"peer": self.begin()}
 
     def resumed(self, earlier, **changes):
         """The client's next connection, on which it has to resume its link."""
@@ -235,6 +267,12 @@ class Server(Peer):
             self.afford(len(part))
             self.put(body.type, part, self.room, flags=flags | Flags.MORE_FRAGMENTS * (at + FRAGMENT < len(data)))
         return self.sessions[self.room].sent
+
+    def reaches(self, value):
+        """Sends a message of the room, which the client prints."""
+        sequence = self.deliver(value)
+        self.context.prints(value)
+        return sequence
 
     def afford(self, size):
         """Waits until the client's credit permits so many bytes."""

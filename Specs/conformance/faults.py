@@ -81,22 +81,13 @@ class Proxy:
     def passed(self, end, data):
         if end is self.client:
             return self.relay.sendall(self.to_relay(data))
-        buffer = self.buffers[end]
-        buffer += data
-        while len(buffer) >= HEADER_SIZE:
-            header = Header.parse(bytes(buffer[:HEADER_SIZE]))
-            size = HEADER_SIZE + header.length
-            if len(buffer) < size:
-                return None
-            body = bytes(buffer[HEADER_SIZE:size])
-            del buffer[:size]
+        for header, body in self.frames(end, data):
             for one, its in self.to_client(header, body):
                 self.client.sendall(one.encoded(its) + its)
-        return None
 
-    def frames(self, data):
-        """Whole frames of a client; a fault in its bytes passes on unchanged."""
-        buffer = self.buffers[self.client]
+    def frames(self, end, data):
+        """Whole frames of one side."""
+        buffer = self.buffers[end]
         buffer += data
         while len(buffer) >= HEADER_SIZE:
             header = Header.parse(bytes(buffer[:HEADER_SIZE]))
@@ -109,18 +100,30 @@ class Proxy:
 
 
 class Changes(Proxy):
-    """Changes the values of a tag in the frames of one type."""
+    """Changes the values of a tag in the relay's frames of one type."""
     kind, tag, change = None, None, None
 
     def to_client(self, header, body):
+        return [self.edited(header, body)]
+
+    def edited(self, header, body):
         if header.type == self.kind and body:
             body = changed(body, self.tag, type(self).change)
-        return [(header, body)]
+        return header, body
 
 
-def changes(name, case, clause, kind, tag, change):
-    made = type(name, (Changes,), {"kind": kind, "tag": tag, "change": staticmethod(change)})
-    fault(RELAY, name, case, clause)(made)
+class Asks(Changes):
+    """Changes them in the client's frames, and repairs their checksums."""
+    to_client = Proxy.to_client
+
+    def to_relay(self, data):
+        edited = (self.edited(header, body) for header, body in self.frames(self.client, data))
+        return b"".join(header.encoded(body) + body for header, body in edited)
+
+
+def changes(name, case, clauses, kind, tag, change, base=Changes):
+    made = type(name, (base,), {"kind": kind, "tag": tag, "change": staticmethod(change)})
+    fault(RELAY, name, case, *clauses.split())(made)
 
 
 def ack_more(value):
@@ -128,8 +131,13 @@ def ack_more(value):
     return SESSION_ACK.write(ack._replace(cumulative=ack.cumulative + 1, ranges=()))
 
 
-def code_of(code):
-    return lambda value: code.to_bytes(2, "big")
+def zero(value):
+    return bytes(len(value))
+
+
+def more_credit(value):
+    ack = SESSION_ACK.read(value)
+    return SESSION_ACK.write(ack._replace(credit=ack.credit + (1 << 20)))
 
 
 changes("acknowledges what it did not get", "session-ack-exact", "S-23", T.ACK, Tag.SESSION_ACK, ack_more)
@@ -137,13 +145,18 @@ changes("skips an offset", "room-offsets", "R-1", T.DATA, Tag.OFFSET, plus(1))
 changes("repeats an offset", "room-offsets", "W-66", T.DATA, Tag.OFFSET, lambda value: bytes(7) + b"\1")
 changes("names a wrong sender", "room-body", "W-61", T.DATA, Tag.SENDER, lambda value: b"eve")
 changes("changes a content", "room-body", "W-61", T.DATA, Tag.TIME_TO_LIVE, plus(1))
-changes("echoes another timestamp", "session-pong", "W-53", T.PONG, Tag.ECHO, lambda value: bytes(8))
+changes("echoes another timestamp", "session-pong", "W-53", T.PONG, Tag.ECHO, zero)
 changes("answers with another nonce", "session-pong", "W-70", T.PONG, Tag.NONCE, plus(1))
 changes("does not raise the epoch", "link-epoch", "W-47", T.WELCOME, Tag.EPOCH, lambda value: bytes(3) + b"\1")
-changes("names a wrong code", "frame-tlv-length", "W-24", T.GOAWAY, Tag.CODE, code_of(ErrorCode.PROTOCOL_VIOLATION))
+changes("names a wrong code", "frame-tlv-length", "W-24", T.GOAWAY, Tag.CODE,
+        lambda value: ErrorCode.PROTOCOL_VIOLATION.to_bytes(2, "big"))
 changes("grants features that were not offered", "hello-welcome", "W-41", T.WELCOME, Tag.FEATURES, plus(2))
 changes("accepts at another offset", "room-accepted", "W-64", T.ACCEPTED, Tag.ACCEPTED_RUN,
         lambda value: value[:12] + plus(5)(value[12:]))
+changes("ignores the cursor", "room-cursor", "W-55", T.OPEN, Tag.CURSOR, zero, Asks)
+changes("exceeds the credit", "session-reader-credit", "W-52", T.ACK, Tag.SESSION_ACK, more_credit, Asks)
+changes("delivers the messages of the device itself in spite of noLocal", "room-no-local", "W-55 R-10", T.OPEN,
+        Tag.NO_LOCAL, zero, Asks)
 
 
 @fault(RELAY, "answers no ping", "session-pong", "W-70")
@@ -165,42 +178,17 @@ class Behind(Proxy):
         return [(header, body), *more]
 
 
-@fault(RELAY, "accepts wrong checksums", "frame-checksum", "W-10")
-class Repairs(Proxy):
-    def to_relay(self, data):
-        return b"".join(header.encoded(body) + body for header, body in self.frames(data))
+fault(RELAY, "accepts wrong checksums", "frame-checksum", "W-10")(Asks)
 
 
 @fault(RELAY, "accepts reserved bits", "frame-reserved-40", "W-16")
-class Unreserved(Proxy):
-    def to_relay(self, data):
-        frames = self.frames(data)
-        return b"".join(h._replace(flags=h.flags & ~Flags.RESERVED).encoded(body) + body for h, body in frames)
-
-
-@fault(RELAY, "ignores the cursor", "room-cursor", "W-55")
-class NoCursor(Proxy):
-    def to_relay(self, data):
-        return b"".join(header.encoded(found) + found for header, body in self.frames(data)
-                        for found in [changed(body, Tag.CURSOR, bytes_of_zero) if header.type == T.OPEN else body])
-
-
-def bytes_of_zero(value):
-    return bytes(len(value))
-
-
-@fault(RELAY, "exceeds the credit", "session-reader-credit", "W-52")
-class Greedy(Proxy):
-    def to_relay(self, data):
-        def more(value):
-            ack = SESSION_ACK.read(value)
-            return SESSION_ACK.write(ack._replace(credit=ack.credit + (1 << 20)))
-        return b"".join(header.encoded(found) + found for header, body in self.frames(data)
-                        for found in [changed(body, Tag.SESSION_ACK, more) if header.type == T.ACK else body])
+class Unreserved(Asks):
+    def edited(self, header, body):
+        return header._replace(flags=header.flags & ~Flags.RESERVED), body
 
 
 @fault(RELAY, "takes a resume token twice", "resume-used", "W-44")
-class Forgiving(Proxy):
+class Forgiving(Asks):
     """Replaces each token of a hello by the latest one of the link."""
 
     def to_client(self, header, body):
@@ -209,34 +197,18 @@ class Forgiving(Proxy):
             self.state[found[Tag.LINK]] = found[Tag.RESUME_TOKEN]
         return [(header, body)]
 
-    def to_relay(self, data):
-        out = b""
-        for header, body in self.frames(data):
-            if header.type == T.HELLO:
-                body = changed(body, Tag.RESUME, self.latest)
-            out += header.encoded(body) + body
-        return out
+    def edited(self, header, body):
+        return header, changed(body, Tag.RESUME, self.latest) if header.type == T.HELLO else body
 
     def latest(self, value):
         link = dict(children(value))[Tag.LINK]
         return changed(value, Tag.RESUME_TOKEN, lambda token: self.state.get(link, token))
 
 
-@fault(RELAY, "delivers the messages of the device itself in spite of noLocal", "room-no-local", "W-55", "R-10")
-class Local(Proxy):
-    def to_relay(self, data):
-        return b"".join(header.encoded(found) + found for header, body in self.frames(data)
-                        for found in [changed(body, Tag.NO_LOCAL, bytes_of_zero) if header.type == T.OPEN else body])
-
-
 # Clients: adapters/reference.py with one behavior less.
 
-class Base(reference.Chat):
-    pass
-
-
 @fault(CLIENTS, "does not check checksums", "client-hostile-checksum", "W-10")
-class Unchecked(Base):
+class Unchecked(reference.Chat):
     def receive(self):
         framer, feed = self.receiver.framer, self.receiver.framer.feed
         framer.feed = lambda data: feed(repaired(data))
@@ -255,14 +227,14 @@ def repaired(data):
 
 
 @fault(CLIENTS, "answers no ping", "client-ping", "W-70")
-class Mute(Base):
+class Mute(reference.Chat):
     def say(self, body, **more):
         if not isinstance(body, Pong):
             super().say(body, **more)
 
 
 @fault(CLIENTS, "gives duplicate offsets to its application", "client-offset-again", "R-32")
-class Repeats(Base):
+class Repeats(reference.Chat):
     def print(self, message):
         self.cursor = min(self.cursor, message.offset - 1)
         super().print(message)
@@ -278,7 +250,7 @@ class Twice(Repeats):
 
 
 @fault(CLIENTS, "acknowledges what it did not get", "client-ack", "S-23")
-class Forward(Base):
+class Forward(reference.Chat):
     def say(self, body, **more):
         if body.type == T.ACK:
             acks = tuple(ack._replace(cumulative=ack.cumulative + 9, ranges=()) for ack in body.session_ack)
@@ -287,20 +259,20 @@ class Forward(Base):
 
 
 @fault(CLIENTS, "acknowledges nothing", "client-ack", "W-48")
-class Unacknowledging(Base):
+class Unacknowledging(reference.Chat):
     def acknowledge(self):
         pass
 
 
 @fault(CLIENTS, "does not wait for acceptance", "client-waits", "R-21")
-class Hasty(Base):
+class Hasty(reference.Chat):
     def acknowledged(self, number, cumulative, ranges=()):
         super().acknowledged(number, cumulative, ranges)
         self.outbox = {}
 
 
 @fault(CLIENTS, "publishes again under another counter", "client-reset", "R-21")
-class Renumbers(Base):
+class Renumbers(reference.Chat):
     def enter(self):
         messages, self.outbox = list(self.outbox.values()), {}
         for message in messages:
@@ -311,7 +283,7 @@ class Renumbers(Base):
 
 
 @fault(CLIENTS, "ignores credit", "client-credit", "W-52")
-class Spends(Base):
+class Spends(reference.Chat):
     def publish(self):
         while self.todo and self.number in self.sessions:
             message = self.todo.popleft()
@@ -320,14 +292,14 @@ class Spends(Base):
 
 
 @fault(CLIENTS, "does not resume", "client-cut-data", "C-29")
-class Forgets(Base):
+class Forgets(reference.Chat):
     def begin(self):
         self.forget()
         super().begin()
 
 
 @fault(CLIENTS, "presents its first token again", "client-token", "C-29")
-class OldToken(Base):
+class OldToken(reference.Chat):
     def connect(self, *more, **others):
         self.first = getattr(self, "first", None) or self.token
         self.token = self.first
@@ -335,7 +307,7 @@ class OldToken(Base):
 
 
 @fault(CLIENTS, "does not send frames again after a resume", "client-cut-data", "R-21", "C-33")
-class Loses(Base):
+class Loses(reference.Chat):
     def transmit(self):
         was_sent = {(n, q) for n, s in self.sessions.items() for q in s.unacknowledged} & getattr(self, "all", set())
         self.gone |= was_sent
@@ -344,27 +316,27 @@ class Loses(Base):
 
 
 @fault(CLIENTS, "keeps its cursor in another log", "client-log", "R-12")
-class OneLog(Base):
+class OneLog(reference.Chat):
     def opened(self, opened):
         self.log = opened.log
 
 
 @fault(CLIENTS, "comes back after replaced", "client-stops-replaced", "C-43")
-class Returns(Base):
+class Returns(reference.Chat):
     def left(self, end):
         self.events.clear()
         raise reference.Ended(None, end.retry_after)
 
 
 @fault(CLIENTS, "ignores retryAfter", "client-returns-busy", "C-57")
-class Impatient(Base):
+class Impatient(reference.Chat):
     def left(self, end):
         self.events.clear()
         raise reference.Ended(end.code, 0, end.redirect)
 
 
 @fault(CLIENTS, "ends the connection because of unknown frames", "client-unknown", "W-73")
-class Strict(Base):
+class Strict(reference.Chat):
     def take(self, header, body, at):
         if body is None:
             raise WireError(ErrorCode.UNKNOWN_CRITICAL)
@@ -372,7 +344,7 @@ class Strict(Base):
 
 
 @fault(CLIENTS, "ends the connection because of an invalid message", "client-content-field", "R-32")
-class Offended(Base):
+class Offended(reference.Chat):
     def take(self, header, body, at):
         try:
             reference.Client.take(self, header, body, at)
@@ -381,7 +353,7 @@ class Offended(Base):
 
 
 @fault(CLIENTS, "processes frames behind goaway", "client-behind-goaway", "C-40")
-class Onward(Base):
+class Onward(reference.Chat):
     def left(self, end):
         self.end = end
         self.events.clear()
@@ -394,14 +366,14 @@ class Onward(Base):
 
 
 @fault(CLIENTS, "reports another code", "client-hostile-reserved", "W-16")
-class WrongCode(Base):
+class WrongCode(reference.Chat):
     def say(self, body, **more):
         wrong = isinstance(body, GoAway) and body.code
         super().say(GoAway(code=ErrorCode.BAD_MAGIC) if wrong else body, **more)
 
 
 @fault(CLIENTS, "opens a room that is forbidden again", "client-reset-forbidden", "R-13")
-class Insists(Base):
+class Insists(reference.Chat):
     def reset_by(self, reset):
         super().reset_by(type(reset)(session=reset.session, code=ErrorCode.CANCELLED, credit_used=reset.credit_used))
 

@@ -1,9 +1,9 @@
 """The parts that all cases share: the table of cases, their outcomes, and one end of a connection that records what it
 sends and receives."""
 
+import inspect
 import random
 import socket
-import ssl
 import threading
 import time
 import traceback
@@ -22,16 +22,18 @@ from martlet_tlv import Echo, Position, Version, tlv
 from martlet_wire import Receiver, decode
 
 MUST, SHOULD = "MUST", "SHOULD"
-# What is checked in every case.
-ALWAYS = ("W-4", "W-8", "W-37", "C-15", "C-40", "S-23", "W-52", "W-66")
+# What is checked in every case, and in every one about a relay.
+ALWAYS, OF_RELAYS = ("W-4", "W-8", "C-40", "S-23", "W-52"), ("W-37", "C-15", "W-66")
 PASSED, FAILED, SKIPPED, INCONCLUSIVE = "passed", "failed", "skipped", "inconclusive"
 WINDOWS = (256 * 1024, 512 * 1024, 64 * 1024, 1024 * 1024, 1024 * 1024, 256 * 1024)
 LEAST = Limits(max_body=17_408, max_message=16_384, link_window=17_408, session_window=17_408, max_sessions=1)
 LIMITS = Limits(
     max_body=65_536, max_message=1 << 20, link_window=1 << 20, session_window=256 * 1024, max_sessions=255)
 FEATURES = Features.ZLIB | Features.REQUESTS | Features.RECEIPTS | Features.PRESENCE
-MAX_HEX, MAX_TEXT, ADMISSION = 1024, 400, 70
+MAX_HEX, MAX_TEXT, MAX_TRACE, ADMISSION = 1024, 400, 4000, 70
+WAITS = 30  # Seconds that the steps of a case wait beyond their deadlines, such as those of C-60.
 T_WELCOME = FrameType.WELCOME.to_bytes(2, "big")
+PLAYED = []  # The contexts of cases that are being played.
 Case = namedtuple("Case", "id clauses level title play")
 Event = namedtuple("Event", "header value")
 
@@ -72,14 +74,17 @@ class Table(list):
     """The cases of one kind of program."""
 
     def case(self, name, clauses, level=MUST):
-        """Adds the decorated function; its docstring is the title."""
-        def add(play):
-            self.append(Case(name, clauses.split(), level, " ".join(play.__doc__.split()), play))
-            return play
+        """Adds the decorated function; its docstring is the title. The context provides what its parameters name."""
+        def add(act):
+            names = inspect.signature(act).parameters.keys() - {"context"}
+            self.append(Case(name, clauses.split(), level, " ".join(act.__doc__.split()),
+                             lambda context: act(context, **context.parties(names) if names else {})))
+            return act
         return add
 
-    def row(self, name, clauses, title, play):
-        self.append(Case(name, clauses.split(), MUST, title, play))
+    def row(self, name, clauses, title, play, *values, **more):
+        """Adds a function that is called with these values."""
+        self.append(Case(name, clauses.split(), MUST, title, lambda context: play(context, *values, **more)))
 
 
 def text(value):
@@ -144,6 +149,8 @@ class Context:
     def note(self, who, text, data=b""):
         digits = data[:MAX_HEX].hex() + ("…" if len(data) > MAX_HEX else "")
         self.trace.append((round(time.monotonic() - self.began, 3), who, text, digits))
+        if len(self.trace) > MAX_TRACE:
+            del self.trace[MAX_TRACE // 2]
 
     def close(self):
         for close in reversed(self.closing):
@@ -163,10 +170,8 @@ class Context:
             carrier = socket.create_connection(self.options.relay, self.timeout)
             carrier.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self.options.tls:
-                trust = ssl.create_default_context(cafile=self.options.ca)
-                trust.set_alpn_protocols(["martlet/1"])
-                carrier = trust.wrap_socket(carrier, server_hostname=self.options.relay[0])
-        except OSError as problem:
+                carrier = self.options.trust.wrap_socket(carrier, server_hostname=self.options.relay[0])
+        except (OSError, UnicodeError) as problem:
             raise Inconclusive(f"no connection: {problem}") from None
         peer = Peer(self, carrier, label or name, SERVER)
         peer.account, peer.token, peer.index = name, token, account
@@ -192,6 +197,25 @@ class Context:
         peer.hello(**changes)
         peer.welcomed()
         return peer
+
+    def member(self, account=0, **changes):
+        """A link whose session 1 is open on the room of the case."""
+        peer = self.link(account, **changes)
+        peer.open()
+        return peer
+
+    def parties(self, names):
+        """What a case needs: an established `link`, a `peer` that is a member of the room, or `ada` and `bob`, two."""
+        if "ada" in names:
+            return dict(zip(("ada", "bob"), self.pair()))
+        return {"link": self.link()} if "link" in names else {"peer": self.member()}
+
+    def pair(self, **more):
+        """Two members of the room of the case; the first one opens it with these fields."""
+        ada, bob = self.link(), self.link(1)
+        ada.open(**more)
+        bob.open()
+        return ada, bob
 
 
 class Peer:
@@ -251,7 +275,7 @@ class Peer:
             data, header["compression"] = compress(data), ZLIB
         return self.put(body.type, data, session, flags=flags, **header)
 
-    def hello(self, without=(), **changes):
+    def hello(self, **changes):
         values = dict(
             spoken_version=(Version(1, 0),), features=int(FEATURES), limits=LIMITS, device=self.device,
             account=self.account, credential=self.token.encode(), agent="martlet-conformance")
@@ -536,8 +560,9 @@ class Peer:
 def play(case, options, make=Context):
     """The outcome of one case. A case never hangs: each step has a deadline, and the case as a whole a watchdog."""
     context, began = make(options, case), time.monotonic()
+    PLAYED.append(context)
     outcome = Outcome(case, PASSED, case.clauses[0])
-    watchdog = threading.Timer(20 * options.timeout, context.close)
+    watchdog = threading.Timer(20 * options.timeout + WAITS, context.close)
     watchdog.daemon = True
     watchdog.start()
     try:
@@ -554,5 +579,6 @@ def play(case, options, make=Context):
     finally:
         watchdog.cancel()
         context.close()
+        PLAYED.remove(context)
     outcome.seconds, outcome.trace = time.monotonic() - began, context.trace
     return outcome

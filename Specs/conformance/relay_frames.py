@@ -116,19 +116,16 @@ HOSTILE = [
 ]
 
 
-def hostile(data, code, **hello):
-    def play(context):
-        peer = context.link(**hello)
-        peer.open()
-        peer.raw(data, "hostile bytes")
-        peer.expect_end(code)
-    return play
+def hostile(context, data, code, **hello):
+    peer = context.member(**hello)
+    peer.raw(data, "hostile bytes")
+    peer.expect_end(code)
 
 
 for name, clauses, title, data, code in HOSTILE:
-    CASES.row(f"frame-{name}", clauses, title + f" ends the connection with {code.wire_name}", hostile(data, code))
+    CASES.row(f"frame-{name}", clauses, title + f" ends the connection with {code.wire_name}", hostile, data, code)
 CASES.row("frame-no-zlib", "W-18", "a compressed body without the feature zlib ends the connection with "
-          "compressionNotAllowed", hostile(squeezed(zlib.compress(b"")), E.COMPRESSION_NOT_ALLOWED, features=0))
+          "compressionNotAllowed", hostile, squeezed(zlib.compress(b"")), E.COMPRESSION_NOT_ALLOWED, features=0)
 
 # Frames that are accepted: the pong of a ping behind them arrives.
 HARMLESS = [
@@ -151,45 +148,39 @@ HARMLESS = [
 ]
 
 
-def harmless(data):
-    def play(context):
-        peer = context.link()
-        peer.raw(data, "harmless bytes")
-        peer.ping()
-        peer.expect_none(GoAway)
-    return play
+def harmless(context, data):
+    peer = context.link()
+    peer.raw(data, "harmless bytes")
+    peer.ping()
+    peer.expect_none(GoAway)
 
 
 for name, clauses, title, data in HARMLESS:
-    CASES.row(f"frame-accepts-{name}", clauses, f"{title}: accepted", harmless(data))
+    CASES.row(f"frame-accepts-{name}", clauses, f"{title}: accepted", harmless, data)
 
 
 @CASES.case("frame-versions", "W-39 C-22")
-def versions(context):
+def versions(context, link):
     """goaway unsupportedVersion names every version that the receiver speaks, the lowest first"""
-    peer = context.link()
-    peer.raw(frame(T.PING, NONCE, major=7))
-    spoken = peer.expect_end(E.UNSUPPORTED_VERSION).spoken_version
+    link.raw(frame(T.PING, NONCE, major=7))
+    spoken = link.expect_end(E.UNSUPPORTED_VERSION).spoken_version
     context.require(Version(1, 0) in spoken and list(spoken) == sorted(spoken), "1.0 and others, ascending", spoken)
 
 
 @CASES.case("frame-split", "W-2")
-def split(context):
+def split(context, link):
     """frames arrive byte by byte, and many in one write"""
-    peer = context.link()
     for at in range(len(PING)):
-        peer.raw(PING[at : at + 1], "one byte")
-    peer.expect(Pong, nonce=0)
-    peer.raw(4 * PING, "4 frames")  # A receiver queues at most 4 pongs (W-71).
+        link.raw(PING[at : at + 1], "one byte")
+    link.expect(Pong, nonce=0)
+    link.raw(4 * PING, "4 frames")  # A receiver queues at most 4 pongs (W-71).
     for _ in range(4):
-        peer.expect(Pong, nonce=0)
+        link.expect(Pong, nonce=0)
 
 
 @CASES.case("frame-cut", "W-2")
-def cut(context):
+def cut(context, peer):
     """a frame that the end of the stream truncates is not delivered, and the link resumes"""
-    peer = context.link()
-    peer.open()
     peer.raw(a_text(2)[:-3], "a part of a message")
     peer = peer.again()
     context.require(peer.sessions[1].acked == 1, "position 1 of session 1", peer.sessions[1].acked)
@@ -198,26 +189,23 @@ def cut(context):
 
 
 @CASES.case("frame-unknown-reliable", "W-73 S-19")
-def unknown_reliable(context):
+def unknown_reliable(context, peer):
     """a reliable frame of an unknown type takes its place in the order and is acknowledged"""
-    peer = context.link()
-    peer.open()
     peer.put(0x7ABC, b"\xff", 1, flags=RELIABLE)
     peer.post()
     peer.expect_ack(1, 3)
 
 
 @CASES.case("frame-zlib", "W-18 W-22")
-def deflated(context):
+def deflated(context, link):
     """a compressed message is read, and so are fragments that are compressed each by itself"""
-    peer = context.link()
-    peer.needs(Features.ZLIB)
-    peer.open()
-    peer.send(message(1, "squeezed"), 1, compress=zlib.compress)
+    link.needs(Features.ZLIB)
+    link.open()
+    link.send(message(1, "squeezed"), 1, compress=zlib.compress)
     body = message(2, "in parts").encoded()
-    peer.put(T.DATA, zlib.compress(body[:9]), 1, flags=MORE, compression=1)
-    peer.put(T.DATA, zlib.compress(body[9:]), 1, compression=1)
-    found = peer.texts(2)
+    link.put(T.DATA, zlib.compress(body[:9]), 1, flags=MORE, compression=1)
+    link.put(T.DATA, zlib.compress(body[9:]), 1, compression=1)
+    found = link.texts(2)
     context.require(found == ["squeezed", "in parts"], "both texts", found)
 
 
@@ -237,37 +225,33 @@ def packets(context):
         peer.expect(Pong, nonce=0)
 
 
-def conversation(more=Features(0)):
+def conversation(context, more=Features(0)):
     """Packets in both directions: everything that the relay sends is read by a context of its own."""
-    def play(context):
-        ada, bob = compact(context, more), context.link(1)
-        ada.packer = PacketWriter(deflates=bool(more))
-        ada.open()
-        bob.open()
-        lines = ["one", "naïve 漢字漢字", "one more", 6_000 * "long ", "the last"]
-        for line in lines:
-            ada.post(line)
-        context.equal(bob.texts(5), lines)
-        for line in lines:
-            bob.post(line)
-        context.equal(ada.texts(10), 2 * lines)
-        ada.ping(ack_now=True)
-        ada.expect_ack(1, ada.sessions[1].sent)
-    return play
+    ada, bob = compact(context, more), context.link(1)
+    ada.packer = PacketWriter(deflates=bool(more))
+    ada.open()
+    bob.open()
+    lines = ["one", "naïve 漢字漢字", "one more", 6_000 * "long ", "the last"]
+    for line in lines:
+        ada.post(line)
+    context.equal(bob.texts(5), lines)
+    for line in lines:
+        bob.post(line)
+    context.equal(ada.texts(10), 2 * lines)
+    ada.ping(ack_now=True)
+    ada.expect_ack(1, ada.sessions[1].sent)
 
 
 CASES.row("packet-conversation", "W-76 W-79 W-81 W-83 W-84 W-86 W-87 W-88 W-89 W-90", "a conversation in compact "
-          "frames: both sides read what the other writes", conversation())
-CASES.row("packet-deflated", "W-92 W-93 W-76", "a conversation in deflated packets", conversation(
-    Features.SHARED_DEFLATE))
+          "frames: both sides read what the other writes", conversation)
+CASES.row("packet-deflated", "W-92 W-93 W-76", "a conversation in deflated packets", conversation,
+          Features.SHARED_DEFLATE)
 
 
-def deflated_packet(payload, code):
-    def play(context):
-        peer = compact(context, Features.SHARED_DEFLATE)
-        peer.raw(sealed((DEFLATED | len(payload)).to_bytes(2, "big") + payload), "a hostile deflated packet")
-        peer.expect_end(code)
-    return play
+def deflated_packet(context, payload, code):
+    peer = compact(context, Features.SHARED_DEFLATE)
+    peer.raw(sealed((DEFLATED | len(payload)).to_bytes(2, "big") + payload), "a hostile deflated packet")
+    peer.expect_end(code)
 
 
 def raw_deflate(data, end=zlib.Z_SYNC_FLUSH):
@@ -281,7 +265,7 @@ for name, clauses, title, payload, code in [
     ("limit", "W-95", "a payload that inflates beyond 4,096 bytes", raw_deflate(bytes(5_000))[:-4], E.INFLATE_LIMIT),
 ]:
     CASES.row(f"packet-deflated-{name}", clauses, f"a deflated packet with {title} ends the connection with "
-              f"{code.wire_name}", deflated_packet(payload, code))
+              f"{code.wire_name}", deflated_packet, payload, code)
 
 
 PACKETS = [
@@ -298,18 +282,16 @@ PACKETS = [
 ]
 
 
-def bad_packet(data, code):
-    def play(context):
-        peer = compact(context)
-        right = code not in (E.BAD_CHECKSUM, E.BAD_MAGIC, E.FRAME_TOO_LARGE) and len(data) == 1 + data[0]
-        peer.raw(data + (zlib.crc32(data).to_bytes(4, "big") if right else b""), "a hostile packet")
-        peer.expect_end(code)
-    return play
+def bad_packet(context, data, code):
+    peer = compact(context)
+    right = code not in (E.BAD_CHECKSUM, E.BAD_MAGIC, E.FRAME_TOO_LARGE) and len(data) == 1 + data[0]
+    peer.raw(data + (zlib.crc32(data).to_bytes(4, "big") if right else b""), "a hostile packet")
+    peer.expect_end(code)
 
 
 for name, clauses, title, data, code in PACKETS:
     CASES.row(f"packet-{name}", clauses, f"a packet with {title} ends the connection with {code.wire_name}",
-              bad_packet(data, code))
+              bad_packet, data, code)
 
 
 # The handshake: what a server answers to a first frame or a hello.
@@ -374,19 +356,17 @@ FIRST = [
 ]
 
 
-def first(act, kind, code):
-    def play(context):
-        peer = context.dial()
-        act(peer)
-        peer.expect_end(code, kind)
-        stamp = peer.inbox[-1].header.timestamp
-        context.require(stamp == 0, "the timestamp 0", stamp, "C-14")
-    return play
+def first(context, act, kind, code):
+    peer = context.dial()
+    act(peer)
+    peer.expect_end(code, kind)
+    stamp = peer.inbox[-1].header.timestamp
+    context.require(stamp == 0, "the timestamp 0", stamp, "C-14")
 
 
 for name, clauses, title, act, kind, code in FIRST:
     CASES.row(f"hello-{name}", clauses, f"{title} is answered by {kind.type.wire_name} {code.wire_name}",
-              first(act, kind, code))
+              first, act, kind, code)
 
 
 @CASES.case("hello-welcome", "W-36 W-41 W-42 C-26")
@@ -470,17 +450,14 @@ def slow_hello(context):
 
 
 @CASES.case("end-behind-goaway", "C-40 W-43")
-def behind_goaway(context):
+def behind_goaway(context, peer):
     """frames behind a client's goaway are not processed, and the server ends the carrier"""
-    peer = context.link()
-    peer.open()
     peer.raw(frame(T.GOAWAY, tlv(Tag.CODE, b"\1\7")) + a_text(2), "goaway and a message")
     until = peer.began + 2 * context.timeout
     while peer.pump(until):
         pass
     context.require(peer.ended, "the end of the stream", "an open stream", "C-40")
-    head = context.link(1).open().head
-    context.equal(head, 0, "C-40")
+    context.equal(context.link(1).open().head, 0, "C-40")
 
 
 @CASES.case("end-silent", "C-41 W-43", SHOULD)

@@ -22,11 +22,8 @@ SMALL = replace(LIMITS, session_window=17_408)
 # Links: resume, refusal, fencing.
 
 @CASES.case("link-resume", "W-45 C-32 C-33")
-def resume(context):
+def resume(context, ada, bob):
     """after a resume each side sends again what the other lacks, under the same sequences, and nothing else"""
-    ada, bob = context.link(), context.link(1)
-    ada.open()
-    bob.open()
     ada.post("taken")
     ada.texts(1)
     ada.expect_ack(1, 2)
@@ -40,12 +37,11 @@ def resume(context):
 
 
 @CASES.case("link-epoch", "W-47 C-32")
-def epoch(context):
+def epoch(context, link):
     """each resume raises the epoch by 1"""
-    peer = context.link()
     for wanted in (2, 3):
-        peer = peer.again()
-        context.require(peer.welcome.epoch == wanted, f"epoch {wanted}", peer.welcome.epoch)
+        link = link.again()
+        context.require(link.welcome.epoch == wanted, f"epoch {wanted}", link.welcome.epoch)
 
 
 @CASES.case("link-token", "W-44")
@@ -58,11 +54,8 @@ def new_token(context):
 
 
 @CASES.case("link-unacknowledged", "C-33 S-26")
-def unacknowledged(context):
+def unacknowledged(context, ada, bob):
     """frames that were not acknowledged are sent again after a resume, under the same sequences"""
-    ada, bob = context.link(), context.link(1)
-    ada.open()
-    bob.open()
     ada.acknowledges = False
     bob.post("sent twice")
     context.equal(ada.texts(1), ["sent twice"])
@@ -75,17 +68,14 @@ def unacknowledged(context):
     context.equal(context.last.header.sequence, sequence)
 
 
-def refused(change, early=lambda peer: None):
+def refused(context, change, early=lambda peer: None):
     """A resume with a change is refused, and changes nothing: the right token is good for it afterwards."""
-    def play(context):
-        peer = context.link()
-        peer.open()
-        other = peer.again(cut=False, early=early, answer=Reject, **change(peer))
-        other.expect(Reject, code=E.RESUME_REJECTED, retry_after=None)
-        other.hello(resume=None, device=peer.device + 1)
-        other.welcomed()
-        peer.again()
-    return play
+    peer = context.member()
+    other = peer.again(cut=False, early=early, answer=Reject, **change(peer))
+    other.expect(Reject, code=E.RESUME_REJECTED, retry_after=None)
+    other.hello(resume=None, device=peer.device + 1)
+    other.welcomed()
+    peer.again()
 
 
 REFUSED = [
@@ -99,18 +89,17 @@ REFUSED = [
 ]
 for name, clauses, title, change in REFUSED:
     CASES.row(f"resume-{name}", clauses, f"a resume with {title} is refused, changes nothing, and leaves the "
-              "connection to another hello", refused(change))
-CASES.row("resume-discards", "C-34 W-35", "frames behind a refused resume are discarded", refused(
-    lambda peer: {"resume_token": bytes(32)}, lambda peer: peer.raw(frame(T.PING, NONCE) + a_text(9), "frames")))
+              "connection to another hello", refused, change)
+CASES.row("resume-discards", "C-34 W-35", "frames behind a refused resume are discarded", refused,
+          lambda peer: {"resume_token": bytes(32)}, lambda peer: peer.raw(frame(T.PING, NONCE) + a_text(9), "frames"))
 
 
 @CASES.case("resume-used", "W-44 W-46 C-37")
-def used(context):
+def used(context, link):
     """a token is valid for one resume"""
-    peer = context.link()
-    old = peer.token_of_link
-    peer = peer.again()
-    peer.again(answer=Reject, resume_token=old).expect(Reject, code=E.RESUME_REJECTED)
+    old = link.token_of_link
+    link = link.again()
+    link.again(answer=Reject, resume_token=old).expect(Reject, code=E.RESUME_REJECTED)
 
 
 @CASES.case("resume-account", "W-46 C-31")
@@ -123,10 +112,9 @@ def other_account(context):
 
 
 @CASES.case("resume-five", "C-34 W-38")
-def five(context):
+def five(context, link):
     """the fifth refused resume ends the connection"""
-    peer = context.link()
-    other = peer.again(answer=Reject, resume_token=bytes(32))
+    other = link.again(answer=Reject, resume_token=bytes(32))
     for _ in range(4):
         other.expect(Reject, code=E.RESUME_REJECTED)
         other.send(other.asked)
@@ -156,19 +144,17 @@ def replaced(context):
 
 
 @CASES.case("end-none", "C-42 C-7")
-def end_none(context):
+def end_none(context, link):
     """goaway none ends the link"""
-    peer = context.link()
-    peer.leave()
-    peer.again(answer=Reject).expect(Reject, code=E.RESUME_REJECTED)
+    link.leave()
+    link.again(answer=Reject).expect(Reject, code=E.RESUME_REJECTED)
 
 
 @CASES.case("end-other", "C-42")
-def end_other(context):
+def end_other(context, link):
     """after goaway with any other code the link resumes"""
-    peer = context.link()
-    peer.send(GoAway(code=E.BAD_CHECKSUM))
-    peer.again()
+    link.send(GoAway(code=E.BAD_CHECKSUM))
+    link.again()
 
 
 # Sessions.
@@ -220,14 +206,13 @@ HOSTILE = [
      frame(T.REQUEST, tlv(Tag.METHOD, b"head") + tlv(Tag.DEADLINE, bytes(4)), 1, 2), E.MISSING_FIELD),
 ]
 for name, clauses, title, data, code in HOSTILE:
-    CASES.row(f"session-{name}", clauses, f"{title}: the connection ends with {code.wire_name}", hostile(data, code))
+    CASES.row(f"session-{name}", clauses, f"{title}: the connection ends with {code.wire_name}", hostile, data, code)
 
 
 @CASES.case("session-credit", "W-52 S-36 W-51")
 def credit(context):
     """a message beyond the session's credit ends the connection with creditExceeded"""
-    peer = context.link(limits=SMALL)
-    peer.open()
+    peer = context.member(limits=SMALL)
     for n in range(2):  # Behind a gap, so that no credit returns.
         peer.put(T.DATA, message(n + 1, 10_000 * "x").encoded(), 1, sequence=4 + n)
     peer.expect_end(E.CREDIT_EXCEEDED)
@@ -282,21 +267,18 @@ def reader_stops(context):
 
 
 @CASES.case("session-unknown", "S-15 W-59")
-def unknown(context):
+def unknown(context, link):
     """the first reliable frame of an unknown session is answered by reset unknownSession, the next one by an ack"""
-    peer = context.link()
-    peer.flow(9)
-    peer.put(T.DATA, message(1, "x").encoded(), 9, sequence=2)
-    peer.expect_reset(E.UNKNOWN_SESSION, 9)
-    peer.put(T.DATA, message(2, "x").encoded(), 9, sequence=3)
-    peer.expect_none(Reset)
+    link.flow(9)
+    link.put(T.DATA, message(1, "x").encoded(), 9, sequence=2)
+    link.expect_reset(E.UNKNOWN_SESSION, 9)
+    link.put(T.DATA, message(2, "x").encoded(), 9, sequence=3)
+    link.expect_none(Reset)
 
 
 @CASES.case("session-duplicate", "W-14 S-18")
-def duplicate(context):
+def duplicate(context, peer):
     """a frame that arrives again is acknowledged again, and its message is taken once"""
-    peer = context.link()
-    peer.open()
     sequence = peer.send(message(1, "once"), 1)
     peer.texts(1)
     peer.expect_ack(1, 2)
@@ -307,10 +289,8 @@ def duplicate(context):
 
 
 @CASES.case("session-gap", "W-48 S-18 S-20")
-def gap(context):
+def gap(context, peer):
     """frames behind a gap are acknowledged in ranges, and processed in order when the gap closes"""
-    peer = context.link()
-    peer.open()
     for sequence in (3, 4, 6):
         peer.put(T.DATA, message(sequence, str(sequence)).encoded(), 1, sequence=sequence)
     peer.expect_ack(1, 1, ((3, 4), (6, 6)), "W-48")
@@ -323,10 +303,8 @@ def gap(context):
 
 
 @CASES.case("session-ack-exact", "W-48 S-20 W-49")
-def exact(context):
+def exact(context, peer):
     """what arrives is acknowledged, nothing else, and within 25 ms as far as a network permits"""
-    peer = context.link()
-    peer.open()
     began = time.monotonic()
     peer.send(message(1, "x"), 1)
     peer.expect_ack(1, 2)
@@ -335,10 +313,8 @@ def exact(context):
 
 
 @CASES.case("session-probe", "W-70 S-28")
-def probe(context):
+def probe(context, peer):
     """a ping with ackNow is answered by an ack of every session, then the pong"""
-    peer = context.link()
-    peer.open()
     peer.open(3, context.room + " 2")
     peer.expect_none(Reset)
     before = peer.acks
@@ -347,19 +323,16 @@ def probe(context):
 
 
 @CASES.case("session-pong", "W-70 W-53 S-24")
-def pong(context):
+def pong(context, link):
     """a pong has the nonce of its ping and echoes its timestamp"""
-    peer = context.link()
-    peer.send(Ping(nonce=2**64 - 1), timestamp=12_345)
-    found = peer.expect(Pong, nonce=2**64 - 1)
+    link.send(Ping(nonce=2**64 - 1), timestamp=12_345)
+    found = link.expect(Pong, nonce=2**64 - 1)
     context.require(found.echo.timestamp == 12_345, "the timestamp 12345", found.echo.timestamp, "W-53")
 
 
 @CASES.case("session-fragments", "W-21 W-22 S-42")
-def fragments(context):
+def fragments(context, peer):
     """fragments are joined; frames of other sessions and transient frames may stand between them"""
-    peer = context.link()
-    peer.open()
     peer.open(3, context.room + " 2")
     body = message(1, 40_000 * "y").encoded()
     peer.put(T.DATA, body[:16_384], 1, flags=MORE)
@@ -368,15 +341,13 @@ def fragments(context):
     context.equal(peer.texts(1, 3), ["between"])
     peer.put(T.DATA, body[16_384:32_768], 1, flags=MORE)
     peer.put(T.DATA, body[32_768:], 1)
-    found = peer.texts(1)
-    context.equal(found, [40_000 * "y"])
+    context.equal(peer.texts(1), [40_000 * "y"])
 
 
 @CASES.case("session-too-long", "W-22 S-44")
 def too_long(context):
     """a message longer than maxMessage resets its session with messageTooLarge, and no other"""
-    peer = context.link(limits=replace(LIMITS, max_message=16_384))
-    peer.open()
+    peer = context.member(limits=replace(LIMITS, max_message=16_384))
     peer.open(3, context.room + " 2")
     body = message(1, 20_000 * "y").encoded()
     peer.put(T.DATA, body[:10_000], 1, flags=MORE)
@@ -388,33 +359,30 @@ def too_long(context):
 @CASES.case("session-too-many", "S-4")
 def too_many(context):
     """an open beyond maxSessions is answered by reset tooManySessions"""
-    peer = context.link(limits=LEAST)
-    peer.open()
+    peer = context.member(limits=LEAST)
     peer.open(3, context.room + " 2", wait=False)
     peer.expect_reset(E.TOO_MANY_SESSIONS, 3)
     peer.post()
 
 
 @CASES.case("session-close", "S-7 R-49 W-57")
-def close(context):
+def close(context, link):
     """a session that the client closes is closed by the relay too, behind the acceptance of its messages"""
-    peer = context.link()
-    peer.open(no_local=1)
-    peer.post("first", wait=False)
-    peer.send(Close(), 1)
-    peer.expect(Close, 1, clause="S-7")
-    accepted = [event for event in peer.inbox if event.header.type == T.ACCEPTED]
+    link.open(no_local=1)
+    link.post("first", wait=False)
+    link.send(Close(), 1)
+    link.expect(Close, 1, clause="S-7")
+    accepted = [event for event in link.inbox if event.header.type == T.ACCEPTED]
     context.require(accepted, "accepted before close", "close alone", "R-49")
 
 
 @CASES.case("session-priority", "S-45 S-51")
-def priority(context):
+def priority(context, link):
     """a relay writes the priority of each kind into its frames, and serves the kinds or refuses them"""
-    peer = context.link()
     for session, (kind, wanted) in enumerate(((0, 1), (1, 2), (2, 0), (3, 3))):
         number = 2 * session + 1
-        peer.open(number, f"{context.room} {kind}", kind, wait=False)
-        event = peer.wait(lambda e: e.header.session == number or getattr(e.value, "session", 0) == number, "opened")
+        link.open(number, f"{context.room} {kind}", kind, wait=False)
+        event = link.wait(lambda e: e.header.session == number or getattr(e.value, "session", 0) == number, "opened")
         if isinstance(event.value, Reset):
             context.equal(event.value.code, E.UNSUPPORTED_KIND, "S-51")
         else:
@@ -437,18 +405,15 @@ def account_session(context):
 
 
 @CASES.case("session-account-feature", "R-120")
-def no_account_session(context):
+def no_account_session(context, link):
     """without the feature, a session of the kind account is refused with unsupportedKind"""
-    peer = context.link()
-    peer.open(1, peer.account, 5, wait=False)
-    peer.expect_reset(E.UNSUPPORTED_KIND)
+    link.open(1, link.account, 5, wait=False)
+    link.expect_reset(E.UNSUPPORTED_KIND)
 
 
 @CASES.case("session-late-open", "W-54 S-13")
-def late_open(context):
+def late_open(context, peer):
     """an open with the ID of a session that has ended opens nothing, and is acknowledged"""
-    peer = context.link()
-    peer.open()
     peer.send(Reset(session=1, code=E.CANCELLED, credit_used=0))
     peer.expect_ack(0, 1)
     peer.put(T.OPEN, Open(room=context.room, session_kind=0, cursor=0).encoded(), 1, sequence=1)
@@ -457,10 +422,8 @@ def late_open(context):
 
 
 @CASES.case("session-reset", "S-10 W-57")
-def reset(context):
+def reset(context, peer):
     """a reset ends its session and no other, and is not answered"""
-    peer = context.link()
-    peer.open()
     peer.open(3, context.room + " 2")
     peer.send(Reset(session=1, code=E.CANCELLED, credit_used=0))
     peer.post("other", 3)
@@ -470,11 +433,8 @@ def reset(context):
 
 
 @CASES.case("session-suspend", "S-9 R-29 W-58")
-def suspend(context):
+def suspend(context, ada, bob):
     """a suspended session receives acceptances and no messages; they follow when it resumes"""
-    ada, bob = context.link(), context.link(1)
-    ada.open()
-    bob.open()
     ada.send(Suspend(), 1)
     ada.post("mine")
     bob.post("one")
@@ -484,11 +444,8 @@ def suspend(context):
 
 
 @CASES.case("session-resume-cursor", "R-29 W-58")
-def resume_cursor(context):
+def resume_cursor(context, ada, bob):
     """a cursor in the frame resume skips messages without a gap"""
-    ada, bob = context.link(), context.link(1)
-    ada.open()
-    bob.open()
     ada.send(Suspend(), 1)
     ada.expect_ack(1, 2)
     for value in ("one", "two", "three"):
@@ -558,36 +515,31 @@ REQUESTS = [
 ]
 
 
-def request(on=1, status=None, **fields):
-    def play(context):
-        peer = context.link()
-        peer.open()
-        peer.send(Request(**{"correlation": 5, "method": "head", "deadline": 5_000, **fields}), on)
-        peer.needs(2)
-        peer.expect(Response, on, correlation=5, status=status)
-    return play
+def request(context, on=1, status=None, **fields):
+    peer = context.member()
+    peer.send(Request(**{"correlation": 5, "method": "head", "deadline": 5_000, **fields}), on)
+    peer.needs(2)
+    peer.expect(Response, on, correlation=5, status=status)
 
 
 for name, clauses, title, fields, status in REQUESTS:
     CASES.row(f"request-{name}", clauses, f"a request with {title} is answered with {status.wire_name}",
-              request(status=status, **fields))
+              request, status=status, **fields)
 
 
 @CASES.case("request-field", "S-58 W-72")
-def request_field(context):
+def request_field(context, link):
     """a request without a method is answered with missingField, and the session continues"""
-    peer = context.link()
-    peer.needs(2)
-    peer.open()
-    peer.put(T.REQUEST, tlv(Tag.CORRELATION, bytes(7) + b"\7") + tlv(Tag.DEADLINE, bytes(4)), 1)
-    peer.expect(Response, 1, correlation=7, status=E.MISSING_FIELD)
-    peer.post()
+    link.needs(2)
+    link.open()
+    link.put(T.REQUEST, tlv(Tag.CORRELATION, bytes(7) + b"\7") + tlv(Tag.DEADLINE, bytes(4)), 1)
+    link.expect(Response, 1, correlation=7, status=E.MISSING_FIELD)
+    link.post()
 
 
 @CASES.case("request-feature", "C-23")
 def request_feature(context):
     """without the feature requests, a request is answered with unknownMethod"""
-    peer = context.link(features=0)
-    peer.open()
+    peer = context.member(features=0)
     peer.send(Request(correlation=5, method="head", deadline=5_000), 1)
     peer.expect(Response, 1, correlation=5, status=E.UNKNOWN_METHOD)

@@ -14,14 +14,6 @@ CASES = Table()
 DELIVERED, READ, REFUSED = 1, 2, 3
 
 
-def pair(context, **more):
-    """Two members of the room of the case."""
-    ada, bob = context.link(), context.link(1)
-    ada.open(**more)
-    bob.open()
-    return ada, bob
-
-
 def number(value, size=8):
     return value.to_bytes(size, "big")
 
@@ -47,9 +39,8 @@ def members(context):
 
 
 @CASES.case("room-offsets", "R-1 R-28 W-66")
-def offsets(context):
+def offsets(context, ada, bob):
     """messages have the offsets 1, 2, 3 … and reach each reader once, in this order"""
-    ada, bob = pair(context)
     for expected in (1, 2, 3):
         context.equal(ada.post(f"text {expected}"), expected)
     context.equal(bob.post("bob's"), 4)
@@ -61,9 +52,8 @@ def offsets(context):
 
 
 @CASES.case("room-accepted", "W-64 R-22 R-19")
-def accepted(context):
+def accepted(context, ada, bob):
     """accepted names every counter once, in runs whose offsets are those of the messages"""
-    ada, bob = pair(context)
     for n in range(20):
         ada.post(str(n), wait=False)
     runs = []
@@ -71,14 +61,12 @@ def accepted(context):
         runs += ada.expect(Accepted, 1).accepted_run
     found = [(run.counter + n, run.offset + n) for run in runs for n in range(run.count)]
     context.require(found == [(n, n) for n in range(1, 21)], "counters and offsets 1 to 20", found)
-    read = [(data.counter, data.offset) for data in (bob.expect(Data, 1) for _ in range(20))]
-    context.equal(read, found)
+    context.equal([(data.counter, data.offset) for data in (bob.expect(Data, 1) for _ in range(20))], found)
 
 
 @CASES.case("room-body", "W-61 R-2 W-28 W-29")
-def body(context):
+def body(context, ada, bob):
     """a delivered message has the relay's four fields, then the client's bytes unchanged, unknown tags included"""
-    ada, bob = pair(context)
     content = text("x") + tlv(0xC567, b"critical inside") + tlv(0x4321, b"")
     own = message(1, "x").encoded().replace(tlv(Tag.CONTENT, text("x")), tlv(Tag.CONTENT, content))
     own += tlv(Tag.TIME_TO_LIVE, number(9_999, 4)) + tlv(0x4ABC, b"unknown")
@@ -94,9 +82,8 @@ def body(context):
 
 
 @CASES.case("room-kind", "W-72 W-61")
-def kinds(context):
+def kinds(context, ada, bob):
     """a kind without a row is forwarded unchanged, as an application's kind is"""
-    ada, bob = pair(context)
     for counter, kind in ((1, 0x1FFF), (2, 0xF123)):
         ada.send(Data(counter=counter, kind=kind, content=b""), 1)
         bob.expect(Data, 1, kind=kind, counter=counter)
@@ -105,28 +92,26 @@ def kinds(context):
 @CASES.case("room-no-local", "W-55 R-10")
 def no_local(context):
     """with noLocal the device's own messages are left out without a gap, and those of others arrive"""
-    ada, bob = pair(context, no_local=1)
+    ada, bob = context.pair(no_local=1)
     ada.post("mine")
     bob.post("yours")
     context.equal(ada.texts(1), ["yours"])
     ada.expect_none(Gap)
 
 
-def opening(count=5, **fields):
+def opening(context, count=5, **fields):
     """The offsets that a session with these fields receives of a room with five messages."""
-    def read(context):
-        writer, reader = context.link(1), context.link()
-        writer.open(no_local=1)
-        for n in range(5):
-            writer.post(str(n + 1))
-        found = reader.open(**fields)
-        context.require(found.head == 5, "head 5", found.head, "R-11")
-        writer.post("the last")
-        offsets = [reader.expect(Data, 1).offset for _ in range(count)]
-        wanted = list(range(7 - count, 7))
-        context.equal(offsets, wanted)
-        reader.expect_none(Gap)
-    return read
+    writer, reader = context.link(1), context.link()
+    writer.open(no_local=1)
+    for n in range(5):
+        writer.post(str(n + 1))
+    found = reader.open(**fields)
+    context.require(found.head == 5, "head 5", found.head, "R-11")
+    writer.post("the last")
+    offsets = [reader.expect(Data, 1).offset for _ in range(count)]
+    wanted = list(range(7 - count, 7))
+    context.equal(offsets, wanted)
+    reader.expect_none(Gap)
 
 
 for name, clauses, title, count, fields in [
@@ -138,13 +123,12 @@ for name, clauses, title, count, fields in [
     ("tail-cursor", "R-10", "a tail of 4 and a cursor of 4", 2, {"tail": 4, "cursor": 4}),
     ("tail-long", "R-10", "a tail longer than the room", 6, {"tail": 1000}),
 ]:
-    CASES.row(f"room-{name}", clauses, f"a session with {title} receives the right messages", opening(count, **fields))
+    CASES.row(f"room-{name}", clauses, f"a session with {title} receives the right messages", opening, count, **fields)
 
 
 @CASES.case("room-again", "W-62 R-20 R-16")
-def again(context):
+def again(context, ada, bob):
     """a message that is published again is accepted at its offset and not delivered again, on another link too"""
-    ada, bob = pair(context)
     ada.post("filler")
     offset = ada.post("once")
     ada.send(message(2, "once"), 1)
@@ -155,8 +139,7 @@ def again(context):
     opened = link.open(cursor=2)
     context.require(opened.counter == 2, "counter 2", opened.counter, "W-56")
     link.send(message(2, "once"), 1)
-    found = link.offset_of(2)
-    context.equal(found, offset, "W-62")
+    context.equal(link.offset_of(2), offset, "W-62")
     bob.texts(2)
     bob.expect_none(Data)
 
@@ -173,10 +156,8 @@ def account_device(context):
 
 
 @CASES.case("room-reused", "R-151 R-24")
-def reused(context):
+def reused(context, peer):
     """another message under a used counter is refused with counterReused, and so is every later one of the session"""
-    peer = context.link()
-    peer.open()
     peer.post("first")
     peer.send(message(1, "second"), 1)
     peer.expect(Receipt, 1, receipt_kind=REFUSED, counter=1, code=E.COUNTER_REUSED)
@@ -185,10 +166,8 @@ def reused(context):
 
 
 @CASES.case("room-too-old", "R-16 R-24")
-def too_old(context):
+def too_old(context, peer):
     """a counter in a skipped range is refused with counterTooOld, one within the window is taken"""
-    peer = context.link()
-    peer.open()
     for counter in (1, 200, 150):
         peer.send(message(counter, str(counter)), 1)
         peer.offset_of(counter)
@@ -197,10 +176,8 @@ def too_old(context):
 
 
 @CASES.case("room-far", "R-16")
-def far(context):
+def far(context, peer):
     """a counter more than 2^32 above the watermark is refused with invalidValue"""
-    peer = context.link()
-    peer.open()
     peer.post("first")
     peer.send(message(2 + 2**32, "far"), 1)
     peer.expect(Receipt, 1, receipt_kind=REFUSED, counter=2 + 2**32, code=E.INVALID_VALUE)
@@ -226,27 +203,22 @@ BAD = [
 ]
 
 
-def bad(data, code):
-    def play(context):
-        peer = context.link()
-        peer.open()
-        peer.put(T.DATA, data, 1)
-        peer.expect(Receipt, 1, receipt_kind=REFUSED, counter=1, code=code)
-        peer.counter = 1
-        context.equal(peer.post("the next"), 1, "R-24")
-    return play
+def bad(context, data, code):
+    peer = context.member()
+    peer.put(T.DATA, data, 1)
+    peer.expect(Receipt, 1, receipt_kind=REFUSED, counter=1, code=code)
+    peer.counter = 1
+    context.equal(peer.post("the next"), 1, "R-24")
 
 
 for name, clauses, title, data, code in BAD:
     CASES.row(f"message-{name}", clauses, f"a message with {title} is refused with {code.wire_name}, and the session "
-              "continues", bad(data, code))
+              "continues", bad, data, code)
 
 
 @CASES.case("message-nameless", "R-24 W-72")
-def nameless(context):
+def nameless(context, peer):
     """a message without a readable counter resets its session"""
-    peer = context.link()
-    peer.open()
     peer.put(T.DATA, KIND + CONTENT, 1)
     peer.expect_reset(E.MISSING_FIELD)
     peer.open(3, context.room)
@@ -257,9 +229,7 @@ def nameless(context):
 @CASES.case("message-long", "R-18 R-24")
 def long_message(context):
     """a reader whose maxMessage is less than a message is sent a gap of its offset"""
-    ada, bob = context.link(), context.link(1, limits=replace(LIMITS, max_message=16_384))
-    ada.open()
-    bob.open()
+    ada, bob = context.member(), context.member(1, limits=replace(LIMITS, max_message=16_384))
     body = message(1, 20_000 * "z").encoded()
     ada.put(T.DATA, body[:16_000], 1, flags=11)
     ada.put(T.DATA, body[16_000:], 1)
@@ -270,10 +240,8 @@ def long_message(context):
 
 
 @CASES.case("room-already", "R-13 R-14")
-def already(context):
+def already(context, peer):
     """a second session of a link on a room is reset with alreadyOpen; behind close the room opens again"""
-    peer = context.link()
-    peer.open()
     peer.open(3, wait=False)
     peer.expect_reset(E.ALREADY_OPEN, 3)
     peer.send(Close(), 1)
@@ -282,9 +250,8 @@ def already(context):
 
 
 @CASES.case("receipt-delivered", "R-35 R-34 W-65")
-def receipt(context):
+def receipt(context, ada, bob):
     """a receipt reaches the publisher with the relay's sender and device, at most at the last offset"""
-    ada, bob = pair(context)
     ada.needs(Features.RECEIPTS)
     ada.post("x")
     bob.texts(1)
@@ -296,51 +263,44 @@ def receipt(context):
 
 
 @CASES.case("receipt-new-member", "R-36")
-def new_member(context):
+def new_member(context, ada, bob):
     """a new member is sent the offsets of the accounts that are furthest, without a device"""
-    ada, bob = pair(context)
     ada.needs(Features.RECEIPTS)
     ada.post("x")
     bob.send(Receipt(receipt_kind=READ, up_to=1), 1)
     ada.expect(Receipt, 1, receipt_kind=READ)
-    other = context.link()
-    other.open()
+    other = context.member()
     other.expect(Receipt, 1, up_to=1, sender=bob.account, device=None)
 
 
 @CASES.case("receipt-feature", "C-23")
 def receipt_feature(context):
     """without the feature receipts, delivered receipts are ignored and not sent"""
-    ada, bob = context.link(features=0), context.link(1)
-    ada.open()
-    bob.open()
+    ada, bob = context.member(features=0), context.member(1)
     ada.post("x")
     bob.send(Receipt(receipt_kind=DELIVERED, up_to=1), 1)
     ada.expect_none(Receipt)
 
 
 @CASES.case("presence", "R-37")
-def presence(context):
+def presence(context, link):
     """members learn who comes, is away and leaves, once each and not of themselves"""
-    ada = context.link()
-    ada.needs(Features.PRESENCE)
-    ada.open()
-    bob = context.link(1)
-    bob.open()
-    ada.expect(Transient, 1, presence=1, sender=bob.account)
+    link.needs(Features.PRESENCE)
+    link.open()
+    bob = context.member(1)
+    link.expect(Transient, 1, presence=1, sender=bob.account)
     bob.cut()
-    ada.expect(Transient, 1, presence=2, sender=bob.account)
+    link.expect(Transient, 1, presence=2, sender=bob.account)
     bob = bob.again()
-    ada.expect(Transient, 1, presence=1, sender=bob.account)
+    link.expect(Transient, 1, presence=1, sender=bob.account)
     bob.leave()
-    ada.expect(Transient, 1, presence=0, sender=bob.account)
-    ada.expect_none(Transient)
+    link.expect(Transient, 1, presence=0, sender=bob.account)
+    link.expect_none(Transient)
 
 
 @CASES.case("typing", "R-38 W-67")
-def typing(context):
+def typing(context, ada, bob):
     """typing reaches the other members with the sender; a client's presence reaches nobody"""
-    ada, bob = pair(context)
     ada.needs(Features.PRESENCE)
     bob.send(Transient(presence=2), 1)
     bob.send(Transient(typing=1, sender="eve"), 1)
@@ -350,14 +310,12 @@ def typing(context):
 
 
 @CASES.case("transient-content", "R-38 W-67")
-def transient(context):
+def transient(context, ada, bob):
     """an application's transient frame reaches the other members, is not stored and has a sender"""
-    ada, bob = pair(context)
     bob.send(Transient(kind=0xF001, content=b""), 1)
     ada.wait(lambda e: isinstance(e.value, Transient) and (e.value.kind, e.value.sender) == (0xF001, bob.account),
              "the transient frame with its sender")
-    late = context.link()
-    late.open()
+    late = context.member()
     late.expect_none(Transient, fits=lambda value: value.kind is not None)
 
 
@@ -370,9 +328,8 @@ def asked(peer, method, content=None, **more):
 
 
 @CASES.case("request-head", "R-42")
-def head(context):
+def head(context, ada, bob):
     """the methods head and members answer what opened would contain"""
-    ada, bob = pair(context)
     ada.post("x")
     for method in ("head", "members"):
         found = dict(children(asked(ada, method).content))
@@ -382,19 +339,17 @@ def head(context):
 
 
 @CASES.case("request-time", "R-96")
-def clock(context):
+def clock(context, link):
     """the method time on session 0 answers the wall clock"""
-    peer = context.link()
-    peer.needs(Features.REQUESTS)
-    peer.send(Request(correlation=1, method="time", deadline=5_000))
-    found = dict(children(peer.expect(Response, 0, correlation=1, status=0).content))
+    link.needs(Features.REQUESTS)
+    link.send(Request(correlation=1, method="time", deadline=5_000))
+    found = dict(children(link.expect(Response, 0, correlation=1, status=0).content))
     context.require(len(found.get(Tag.ACCEPTED_AT, b"")) == 8, "acceptedAt", found)
 
 
 @CASES.case("request-forwarded", "R-40 R-41 S-54 W-68 W-69")
-def forwarded(context):
+def forwarded(context, ada, bob):
     """a request reaches its recipient with the requester as sender, and the response the requester"""
-    ada, bob = pair(context)
     bob.needs(Features.REQUESTS)
     ada.send(Request(correlation=77, method="roll", deadline=900_000, recipient=bob.account, sender="eve",
                      content=text("?")), 1)
@@ -405,9 +360,8 @@ def forwarded(context):
 
 
 @CASES.case("request-ends", "R-41 S-56 S-55")
-def request_ends(context):
+def request_ends(context, ada, bob):
     """a cancel reaches the recipient; a deadline and a recipient that leaves are answered"""
-    ada, bob = pair(context)
     bob.needs(Features.REQUESTS)
     for correlation, deadline in ((1, 9_000), (2, 200), (3, 9_000)):
         ada.send(Request(correlation=correlation, method="roll", deadline=deadline, recipient=bob.account), 1)
@@ -420,9 +374,8 @@ def request_ends(context):
 
 
 @CASES.case("request-many", "R-41")
-def request_many(context):
+def request_many(context, ada, bob):
     """the 65th open request is answered with tooManyRequests"""
-    ada, bob = pair(context)
     bob.needs(Features.REQUESTS)
     for correlation in range(65):
         ada.send(Request(correlation=correlation, method="roll", deadline=9_000, recipient=bob.account), 1)
@@ -430,9 +383,8 @@ def request_many(context):
 
 
 @CASES.case("history", "R-80 R-81 R-83 R-84")
-def history(context):
+def history(context, ada, bob):
     """room.history answers the messages of the requested place, ascending"""
-    ada, bob = pair(context)
     for n in range(5):
         ada.post(str(n))
     for place, wanted in ((Tag.BEFORE, [2, 3]), (Tag.CURSOR, [5])):
@@ -453,9 +405,8 @@ def history(context):
 
 
 @CASES.case("roles", "R-55 R-56 R-58")
-def roles(context):
+def roles(context, ada, bob):
     """where the relay keeps roles: an owner bans and kicks a member, who may not do so"""
-    ada, bob = pair(context)
     if asked(ada, "room.roles").status == E.UNKNOWN_METHOD:
         raise Skipped("the relay keeps no roles")
     target = tlv(Tag.ACCOUNT, ada.account.encode())

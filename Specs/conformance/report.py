@@ -6,10 +6,12 @@ from collections import Counter
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
-from kit import ALWAYS, FAILED, INCONCLUSIVE, PASSED, SKIPPED
+from kit import ALWAYS, FAILED, INCONCLUSIVE, OF_RELAYS, PASSED, SKIPPED
 
 SPECS = ("wire.md", "connection.md", "session.md", "relay.md")
 LAST_FRAMES = 12
+ELEMENTS = {FAILED: "failure", SKIPPED: "skipped", INCONCLUSIVE: "error"}  # Of JUnit.
+CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f]")  # What a terminal would execute.
 
 
 def clauses():
@@ -24,12 +26,15 @@ def clauses():
 
 
 def judged_by(cases):
-    return {*ALWAYS, *(clause for case in cases for clause in case.clauses)}
+    """The clauses that the cases judge, with those that each case checks throughout."""
+    found = {clause for case in cases for clause in (*case.clauses, *ALWAYS)}
+    return found.union(OF_RELAYS) if any(not case.id.startswith("client-") for case in cases) else found
 
 
 def summary(outcomes):
     counts = Counter(outcome.status for outcome in outcomes)
-    known, judged = clauses(), judged_by([outcome.case for outcome in outcomes])
+    known, judged = clauses(), judged_by([outcome.case for outcome in outcomes if outcome.status == PASSED])
+    judged |= {outcome.clause for outcome in outcomes if outcome.status == FAILED}
     return {
         **{status: counts[status] for status in (PASSED, FAILED, SKIPPED, INCONCLUSIVE)},
         "clausesJudged": len(judged & known.keys()),
@@ -48,9 +53,13 @@ def as_json(outcomes):
 
 
 def details(outcome, texts):
-    """What a failed case has sent, expected and received."""
-    lines = [f"clause {outcome.clause}: {texts.get(outcome.clause, '')}", f"expected: {outcome.expected}",
-             f"received: {outcome.received}", "the last frames, in seconds since the begin:"]
+    """What a case that has not passed has expected, received and sent."""
+    lines = [f"received: {outcome.received}"] if outcome.status == FAILED else [outcome.received]
+    if outcome.status == FAILED:
+        lines[:0] = [f"clause {outcome.clause}: {texts.get(outcome.clause, '')}", f"expected: {outcome.expected}"]
+    if outcome.status == SKIPPED or not outcome.trace:
+        return lines
+    lines.append("the last frames, in seconds since the begin:")
     for at, who, text, data in outcome.trace[-LAST_FRAMES:]:
         lines += [f"  {at:7.3f} {who} {text}"] + ([f"          {data}"] if data else [])
     return lines
@@ -62,16 +71,14 @@ def as_text(outcomes, verbose=False):
         if outcome.status != PASSED or verbose:
             named = " ".join(outcome.case.clauses)
             lines.append(f"{outcome.status:12} {outcome.case.id}: {outcome.case.title} [{named}]")
-        if outcome.status == FAILED:
+        if outcome.status != PASSED:
             lines += ["    " + line for line in details(outcome, texts)]
-        elif outcome.status != PASSED:
-            lines.append(f"    {outcome.received}")
     found = summary(outcomes)
     lines.append(
         f"{len(outcomes)} cases: {found[PASSED]} passed, {found[FAILED]} failed, {found[SKIPPED]} skipped, "
         f"{found[INCONCLUSIVE]} inconclusive; {found['clausesJudged']} clauses judged, "
         f"{len(found['clausesNotJudged'])} not judged")
-    return "\n".join(lines)
+    return CONTROLS.sub(lambda found: repr(found[0])[1:-1], "\n".join(lines))
 
 
 def as_junit(outcomes):
@@ -82,12 +89,11 @@ def as_junit(outcomes):
     for o in outcomes:
         lines.append(f"<testcase classname={quoted(' '.join(o.case.clauses))} name={quoted(o.case.id)} "
                      f'time="{o.seconds:.3f}">')
-        if o.status == FAILED:
+        if o.status != PASSED:
+            kind = ELEMENTS[o.status]
+            clause = f" type={quoted(o.clause)}" if o.status == FAILED else ""
             text = escape(plain("\n".join(details(o, texts))))
-            lines.append(f"<failure message={quoted(o.expected)} type={quoted(o.clause)}>{text}</failure>")
-        elif o.status != PASSED:
-            kind = "skipped" if o.status == SKIPPED else "error"
-            lines.append(f"<{kind} message={quoted(o.received)}/>")
+            lines.append(f"<{kind} message={quoted(o.expected or o.received)}{clause}>{text}</{kind}>")
         lines.append("</testcase>")
     return "\n".join([*lines, "</testsuite>"])
 

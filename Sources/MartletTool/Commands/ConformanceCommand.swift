@@ -3,7 +3,7 @@ import MartletToolSupport
 /// `martlet conformance`: runs the conformance kit, a program in Python that is installed beside this one.
 enum ConformanceCommand {
     private static let texts = [
-        Option.text("relay", "HOST:PORT", help: "judge the relay at this address"),
+        Option.text("relay", "HOST:PORT", help: "judge the relay at this address or URL"),
         Option.text("client", "COMMAND", help: "judge this client; {host} and {port} in COMMAND are replaced"),
         Option.text(
             "account", "NAME:TOKEN", help: "an account of the relay, given twice [ada:open-sesame and bob:swordfish]"
@@ -37,8 +37,9 @@ enum ConformanceCommand {
         ],
         exitCodes: [
             ExitMeaning(.success, "all cases have passed or do not apply"), ExitMeaning(.failure, "a case has failed"),
-            ExitMeaning(.noInput, "the program is not installed"),
+            ExitMeaning(.noInput, "the program in Python is not installed"),
             ExitMeaning(.unavailable, "Python is missing, or the environment has prevented a case"),
+            ExitMeaning(.inputOutput, "a report cannot be written"),
         ]
     ) { arguments in
         let own = unsafe realpath("/proc/self/exe", nil) ?? realpath(CommandLine.arguments[0], nil)
@@ -59,7 +60,11 @@ enum ConformanceCommand {
 
     /// Replaces the process by the kit. Returns if this is not possible.
     static func run(_ words: [String], kit: String) -> CommandError {
-        guard unsafe access(kit, R_OK) == 0 else { return .system(.noInput, "cannot read \(kit)") }
+        guard unsafe access(kit, R_OK) == 0 else {
+            var error = CommandError.system(.noInput, "cannot read \(kit)")
+            error.message += "\n'make build' and 'make install' make it, and 'Scripts/build-conformance \(kit)'."
+            return error
+        }
         var pointers = unsafe (["python3", kit] + words).map { unsafe strdup($0) } + [nil]
         unsafe execvp("python3", &pointers)
         return .system(.unavailable, "cannot run python3")

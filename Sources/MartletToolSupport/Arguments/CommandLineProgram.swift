@@ -89,6 +89,8 @@ package struct CommandLineProgram: Sendable {
         }
         do {
             switch first {
+            case "help" where words.count > 1:
+                return await run(Array(words.dropFirst()) + ["--help"])
             case "--help", "-h", "help":
                 try Output.print(String(HelpText.text(for: self).dropLast()))
                 return .success

@@ -27,8 +27,11 @@ import Testing
         #expect(kit == "/usr/local/share/martlet/martlet-conformance.pyz")
     }
 
-    @Test func `no kit -> an error that names the path`() {
+    @Test func `no kit -> an error that names the path and the command that makes it`() {
         let error = ConformanceCommand.run([], kit: "/no/such/kit.pyz")
-        #expect(error == CommandError(.noInput, "cannot read /no/such/kit.pyz: No such file or directory"))
+        let lines = error.message.split(separator: "\n")
+        #expect(error.code == .noInput)
+        #expect(lines.first == "cannot read /no/such/kit.pyz: No such file or directory")
+        #expect(lines.last?.hasSuffix("'Scripts/build-conformance /no/such/kit.pyz'.") == true)
     }
 }

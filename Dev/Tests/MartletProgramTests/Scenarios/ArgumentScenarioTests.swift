@@ -35,6 +35,19 @@ import Testing
         }
     }
 
+    @Test func `help with a command → the help of the command; with an unknown one → a usage error`() async throws {
+        let (general, help) = (try await ToolRun("--help"), try await ToolRun("user", "--help"))
+        #expect(general.code == 0)
+        #expect(help.code == 0)
+        #expect(help != general)
+        let (found, own, unknown) = (
+            try await ToolRun("help", "user"), try await ToolRun("help", "help"), try await ToolRun("help", "bogus")
+        )
+        #expect(found == help)
+        #expect(own == general)
+        #expect(unknown == ToolRun(code: 64))
+    }
+
     @Test func `serve with a certificate that cannot be read → exit code 66`() async throws {
         let words = ["serve", "--listen", "127.0.0.1:0", "--allow-all", "--certificate", "/none", "--key", "/none"]
         let process = try ChildProcess(words, input: nil, output: nil)
