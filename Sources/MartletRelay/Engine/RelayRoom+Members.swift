@@ -61,11 +61,23 @@ extension RelayRoom {
         var seen: Set<Int32> = []
         var authors: Set<AccountName> = []
         var slots: [Int] = []
-        for offset in first...last {
-            guard let entry = log.tail[offset], entry.sender != account else { continue }
-            if entry.window >= 0, !seen.insert(entry.window).inserted { continue }
-            guard authors.insert(entry.sender).inserted else { continue }
-            slots += members.slots(of: entry.sender).filter { members[$0].features.contains(.receipts) }
+        var previous: Int32 = -1
+        var offset = first
+        while offset <= last {
+            let row = log.tail.row(from: offset).prefix(Int(last &- offset) &+ 1)
+            guard !row.isEmpty else { break }
+            for index in row.indices {
+                // A window is of a device of one account. Usually a device has published several messages in sequence.
+                let window = row[index].window
+                if window >= 0, window == previous { continue }
+                previous = window
+                let entry = row[index]
+                guard entry.sender != account else { continue }
+                if window >= 0, !seen.insert(window).inserted { continue }
+                guard authors.insert(entry.sender).inserted else { continue }
+                slots += members.slots(of: entry.sender).filter { members[$0].features.contains(.receipts) }
+            }
+            offset &+= UInt64(row.count)
         }
         return slots.sorted()
     }

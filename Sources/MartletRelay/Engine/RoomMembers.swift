@@ -44,9 +44,11 @@ struct RoomMembers: ~Copyable, Sendable {
     /// Whether progress of members at other relays waits for messages.
     @inline(__always)
     var hasWaitingProgress: Bool { allocatedRemote.isAllocated && remote.hasWaiting }
-    /// Whether changes were not reported to the other relays of the bus.
+    /// Whether changes are reported to the other relays of the bus now.
     @inline(__always)
-    var hasBusChanges: Bool { allocatedRemote.isAllocated && remote.hasChanges }
+    func hasBusReport(isLast: Bool, now: Instant) -> Bool {
+        allocatedRemote.isAllocated && remote.isDue(isLast: isLast, now: now)
+    }
     /// Whether the other relays of the bus know that there are members.
     var isAnnounced: Bool { allocatedRemote.isAllocated && remote.isAnnounced }
     /// Bytes of the members at other relays, with objects.
@@ -60,8 +62,10 @@ struct RoomMembers: ~Copyable, Sendable {
     var slots: Range<Int> { members.slots }
     /// Slots in use, members that have left included.
     var slotCount: Int { members.count }
-    /// The instant at which presence changes are due.
-    var deadline: Instant? { presenceChanges.deadline }
+    /// The instant at which presence changes, or reports to other relays, are due.
+    var deadline: Instant? {
+        presenceChanges.deadline.orEarlier(allocatedRemote.isAllocated ? remote.deadline : nil)
+    }
     var hasUnfinished: Bool { !unfinished.isEmpty }
 
     subscript(slot: Int) -> RoomMember {

@@ -92,8 +92,9 @@ struct RoomReceipts: ~Copyable, Sendable {
     mutating func advance(
         _ account: AccountName, _ mark: Receipt.Mark, upTo offset: UInt64, isSaved: Bool = false
     ) -> UInt64? {
-        guard progress[account] != nil || progress.count < RoomReceipts.maxAccounts else { return nil }
-        var mine = progress[account] ?? AccountProgress()
+        let known = progress[account]
+        guard known != nil || progress.count < RoomReceipts.maxAccounts else { return nil }
+        var mine = known ?? AccountProgress()
         let before = mark == .read ? mine.read : mine.delivered
         guard offset > before else { return nil }
         if mark == .read { mine.read = offset }

@@ -461,7 +461,7 @@ struct Rooms: ~Copyable, Sendable {
     /// Reports changed members of a room to the other relays.
     private mutating func reportMembers(_ index: Int, now: Instant) {
         guard let relays = bus?.relays, rooms[index].revision != nil else { return }
-        if rooms[index].reportMembers(to: relays, into: &effects) { bus?.ask(now: now) }
+        if rooms[index].reportMembers(to: relays, now: now, into: &effects) { bus?.ask(now: now) }
     }
 
     /// Passes an event of the store or of another relay to a room in memory. The room is loaded again if its copy of
@@ -707,7 +707,7 @@ struct Rooms: ~Copyable, Sendable {
             rooms[index].scanUndelivered(after: undeliveredDelay, now: now, into: &effects)
         }
         if rooms[index].isWatched { reportChanges(index, now: now) }
-        if rooms[index].members.hasBusChanges { reportMembers(index, now: now) }
+        if rooms[index].members.hasBusReport(isLast: rooms[index].isIdle, now: now) { reportMembers(index, now: now) }
         memoryByteCount += rooms[index].takeChargeChange()
         deadlines.set(index, at: rooms[index].deadline)
         if rooms[index].isIdle {

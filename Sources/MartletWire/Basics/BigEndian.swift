@@ -89,6 +89,23 @@ extension RawSpan {
         // The last eight bytes overlap the previous word if the length is not a multiple of eight.
         return loadUInt64(at: byteCount &- 8) == other.loadUInt64(at: byteCount &- 8)
     }
+
+    /// Returns whether these bytes are in front of others in lexicographic order.
+    func precedes(_ other: RawSpan) -> Bool {
+        let count = min(byteCount, other.byteCount)
+        var offset = 0
+        while count &- offset >= 8 {
+            let (left, right) = (loadUInt64(at: offset), other.loadUInt64(at: offset))
+            if left != right { return left < right }
+            offset &+= 8
+        }
+        while offset < count {
+            let (left, right) = (loadUInt8(at: offset), other.loadUInt8(at: offset))
+            if left != right { return left < right }
+            offset &+= 1
+        }
+        return byteCount < other.byteCount
+    }
 }
 
 extension OutputRawSpan {

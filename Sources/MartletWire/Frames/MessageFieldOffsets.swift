@@ -39,7 +39,8 @@ struct MessageFieldOffsets: BitwiseCopyable {
             guard body.loadUInt64(at: 6) >= 1, body.hasField(.acceptedAt, byteCount: 8, at: 14),
                 body.hasField(.device, byteCount: 8, at: 28), body.loadUInt16(at: 42) == Tag.sender.rawValue,
                 (1...AccountName.maxByteCount).contains(name), body.byteCount >= start,
-                body.extracting(Self.stampByteCount..<start).isVisibleASCII
+                case let sender = body.extracting(Self.stampByteCount..<start),
+                sender.isVisibleASCII || AccountName.accepts(sender)
             else { return nil }
             stamped = SIMD4(6, 20, 34, UInt32(truncatingIfNeeded: Self.stampByteCount))
         }

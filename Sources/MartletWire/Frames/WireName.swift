@@ -36,7 +36,7 @@ extension WireName {
 
     /// Returns whether the bytes of a name are in front of those of another name.
     public static func < (left: Self, right: Self) -> Bool {
-        left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+        left.text.withUTF8Bytes { left in right.text.withUTF8Bytes { left.precedes($0) } }
     }
 
     static func accepts(_ text: String) -> Bool {

@@ -18,6 +18,7 @@ import Testing
         [nil, Duration.seconds(5)].flatMap { time in
             [
                 body(text, timeToLive: time, relay: nil), body(text, timeToLive: time, relay: stamp),
+                body(text, timeToLive: time, relay: stamp(by: "Ada 燕 L")),
             ]
         }
     }

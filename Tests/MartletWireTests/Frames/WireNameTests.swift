@@ -114,6 +114,22 @@ struct NameTests {
         #expect(["b", "\u{E9}", "a", "e\u{301}"].map { RoomName($0)! }.sorted() == ["a", "b", "e\u{301}", "\u{E9}"])
     }
 
+    @Test("names of every length with one other byte are ordered as the standard library orders their bytes")
+    func orderOfLongNames() {
+        for count in 1...20 {
+            let name = String(repeating: "n", count: count)
+            for position in 0..<count {
+                for other in ["m", "o", "\u{E9}", "", "nn"] {
+                    let place = name.utf8.index(name.startIndex, offsetBy: position)
+                    let changed = String(name[..<place]) + other + String(name[name.utf8.index(after: place)...])
+                    guard let left = RoomName(name), let right = RoomName(changed) else { continue }
+                    #expect((left < right) == name.utf8.lexicographicallyPrecedes(changed.utf8), "\(changed)")
+                    #expect((right < left) == changed.utf8.lexicographicallyPrecedes(name.utf8), "\(changed)")
+                }
+            }
+        }
+    }
+
     @Test("a literal that violates the rules traps")
     func literals() async {
         await #expect(processExitsWith: .failure) { _ = "a\n" as AccountName }

@@ -45,6 +45,31 @@ import Testing
         #expect(script.drain().isEmpty)
     }
 
+    //
+    @Test func `messages of several authors in three appends → a receipt for any range reaches the range's authors`() {
+        let authors = ["alice", "alice", "bob", "alice", "dave", "dave", "alice"]
+        for first in authors.indices {
+            for last in first..<authors.count {
+                var script = RoomScript("alice", "bob", "carol", "dave")
+                for (index, author) in authors.enumerated() {
+                    script.post(author, UInt64(index) + 1)
+                    guard [3, 4, 6].contains(index) else { continue }
+                    _ = script.drain()
+                    script.store()
+                    _ = script.drain()
+                }
+                for offset in [first, last + 1] where offset > 0 {
+                    _ = script.drain()
+                    script.with("carol") {
+                        $0.receive(.progressed($1, Receipt.Progress(.delivered, upTo: UInt64(offset))))
+                    }
+                }
+                let expected = Set(authors[first...last]).sorted()
+                #expect(script.drain() == expected.map { receipt($0, .delivered, UInt64(last) + 1, .carol) })
+            }
+        }
+    }
+
     //
     @Test func `progress → passed to the store with the next append, after 5 s, or before the room is evicted`() {
         var script = RoomScript("alice", "bob")

@@ -8,9 +8,11 @@ extension RelayRoom {
     /// Reports changed members to the other relays. Returns whether they are asked for theirs.
     ///
     /// - Parameter relays: The other relays, with the numbers before which datagrams may be missing.
-    mutating func reportMembers(to relays: [RelayID: UInt64], into effects: inout Deque<RoomEffect>) -> Bool {
+    mutating func reportMembers(
+        to relays: [RelayID: UInt64], now: Instant, into effects: inout Deque<RoomEffect>
+    ) -> Bool {
         let count = members.count
-        let (changes, isWhole) = members.remote.takeChanges(count: count)
+        let (changes, isWhole) = members.remote.takeChanges(count: count, now: now)
         let isFirst = count > 0 && !members.remote.isAnnounced
         members.remote.setAnnounced(count > 0)
         guard !relays.isEmpty else { return false }

@@ -15,6 +15,9 @@ struct RemoteMembers: ~Copyable, Neutral, Sendable {
     static let neutral = NeutralValue<RemoteMembers>()
     /// The maximum number of accounts whose progress waits for messages.
     static let maxWaitingCount = 256
+    /// The maximum duration until new progress is reported to the other relays. Changes of presence are reported at
+    /// once, with the progress that waits.
+    static let maxProgressDelay: Duration = .milliseconds(100)
 
     private struct Relay: Sendable {
         /// The number of the datagram that began with all members; 0 before the first one.
@@ -29,6 +32,10 @@ struct RemoteMembers: ~Copyable, Neutral, Sendable {
     private var waiting: [AccountName: BusMember] = [:]
     /// The accounts with changes that were not reported to the other relays, with the devices that caused progress.
     private var changed: [AccountName: DeviceID?] = [:]
+    /// Whether one of them has another presence.
+    private var hasPresence = false
+    /// The instant until which progress waits.
+    private var progressAt = Instant.zero
     /// Whether the other relays know that this one has members.
     private(set) var isAnnounced = false
     /// Whether the members at this relay were too many to report their accounts.
@@ -65,15 +72,18 @@ struct RemoteMembers: ~Copyable, Neutral, Sendable {
         known.allSatisfy { relay, number in relays[relay].map { $0.number >= number } ?? false }
     }
 
-    /// The accounts whose presence an item may change.
+    /// The accounts whose presence an item may change. Usually it has progress only.
     func accounts(in item: BusMembers, from relay: RelayID) -> [AccountName] {
-        let earlier = item.isWhole ? relays[relay].map { Array($0.accounts.keys) } ?? [] : []
-        return Set(earlier + item.entries.map(\.account)).sorted()
+        let known = relays[relay]?.accounts ?? [:]
+        let changed = item.entries.filter { known[$0.account] ?? .left != $0.presence }.map(\.account)
+        guard item.isWhole || !changed.isEmpty else { return [] }
+        return Set(item.isWhole ? changed + known.keys : changed).sorted()
     }
 
     /// Members of a relay.
     mutating func take(_ item: BusMembers, from id: RelayID, number: UInt64) {
-        var relay = relays[id] ?? Relay()
+        // The accounts are changed in place.
+        var relay = relays.removeValue(forKey: id) ?? Relay()
         relay.count = min(Int(item.count), RoomMembers.maxCount)
         if item.isWhole {
             relay.accounts = [:]
@@ -127,20 +137,29 @@ struct RemoteMembers: ~Copyable, Neutral, Sendable {
 
     // MARK: Reports
 
-    /// Whether changes were not reported to the other relays.
-    var hasChanges: Bool { !changed.isEmpty }
+    /// The instant at which progress that waits is reported; nil if there is none.
+    var deadline: Instant? { changed.isEmpty || hasPresence ? nil : progressAt }
 
-    /// The presence or the progress of an account at this relay has changed.
+    /// Whether changes are reported now.
+    ///
+    /// - Parameter isLast: Whether the room leaves memory.
+    func isDue(isLast: Bool, now: Instant) -> Bool {
+        !changed.isEmpty && (hasPresence || isLast || progressAt <= now)
+    }
+
+    /// The presence of an account at this relay has changed; with a device, its progress.
     mutating func noteChange(of account: AccountName, on device: DeviceID? = nil) {
+        if device == nil { hasPresence = true }
         if device != nil || changed[account] == nil { changed.updateValue(device, forKey: account) }
     }
 
     /// Takes the changed accounts. `isWhole` if all members have to be reported instead.
     ///
     /// - Parameter count: The members at this relay.
-    mutating func takeChanges(count: Int) -> (accounts: [(AccountName, DeviceID?)], isWhole: Bool) {
+    mutating func takeChanges(count: Int, now: Instant) -> (accounts: [(AccountName, DeviceID?)], isWhole: Bool) {
         let taken = changed.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-        changed = [:]
+        (changed, hasPresence) = ([:], false)
+        progressAt = now + Self.maxProgressDelay
         let hasMany = count > RoomMembers.maxPresenceCount
         defer { hadMany = hasMany }
         return (taken, hadMany && !hasMany)

@@ -10,11 +10,11 @@ import Testing
     private static let two = RelayID(rawValue: 2)
 
     /// A room with members at this relay, which knows the members of relay 2.
-    private func room(_ members: String...) -> RoomScript {
+    private func room(_ members: String..., snapshot: RoomSnapshot = RoomSnapshot()) -> RoomScript {
         var script = RoomScript(busItemByteCount: 4096)
         script.rooms.busReceived(.incomplete(Self.two, before: 1), now: script.now)
         for member in members { script.join(member) }
-        script.rooms.loaded(script.room, RoomSnapshot())
+        script.rooms.loaded(script.room, snapshot)
         _ = script.drain()
         script.receive([], isWhole: true)
         _ = script.drain()
@@ -58,6 +58,75 @@ import Testing
             return
         }
         #expect(!members.isWhole && members.count == 2 && members.entries == [BusMember(.bob, .online)])
+    }
+
+    // MARK: Progress
+
+    /// A room of alice, who has published four messages, and bob, with carol at relay 2. Nothing was reported for a
+    /// while.
+    private func filledRoom(_ snapshot: RoomSnapshot = RoomSnapshot()) -> RoomScript {
+        var script = room("alice", "bob", snapshot: snapshot)
+        script.receive([BusMember(.carol, .online)])
+        script.fill("alice", 1...4)
+        script.now = script.now + .seconds(1)
+        return script
+    }
+
+    //
+    @Test func `progress after a pause → reported at once; within 100 ms → together, when they are over`() {
+        var script = filledRoom()
+        script.progress("bob", 1)
+        #expect(script.drain().progress == ["bob": AccountProgress(delivered: 1)])
+        let first = script.now
+        script.progress("bob", 2)
+        #expect(script.drain().items == [] && script.rooms.deadline == first + .milliseconds(100))
+        script.progress("bob", 3, .read)
+        script.progress("alice", 4)
+        script.now = first + .milliseconds(99)
+        #expect(script.drain().items == [])
+        script.now = first + .milliseconds(100)
+        let effects = script.drain()
+        #expect(effects.items.count == 1)
+        #expect(
+            effects.progress == ["alice": AccountProgress(delivered: 4), "bob": AccountProgress(delivered: 3, read: 3)])
+        script.now = first + .milliseconds(250)
+        #expect(script.drain().items == [])
+        script.progress("bob", 4)
+        #expect(script.drain().progress == ["bob": AccountProgress(delivered: 4, read: 3)])
+    }
+
+    //
+    @Test func `presence while progress waits → both are reported at once`() {
+        var script = filledRoom()
+        script.progress("bob", 1)
+        _ = script.drain()
+        script.progress("bob", 2)
+        script.with("alice") { $0.setAway(true, $1) }
+        let items = script.drain().items
+        guard case .members(let members)? = items.first, items.count == 1 else {
+            Issue.record("one item is not reported")
+            return
+        }
+        #expect(members.entries.map(\.presence) == [.away, .online] && members.entries.map(\.delivered) == [0, 2])
+        script.now = script.now + .milliseconds(100)
+        #expect(script.drain().items == [])
+    }
+
+    //
+    @Test func `progress waits when the room leaves memory → reported in the same turn`() {
+        var snapshot = RoomSnapshot()
+        snapshot.memberships[.bob] = MembershipRecord(isJoined: true, changedAt: 1)
+        var script = filledRoom(snapshot)
+        script.post("alice", 5)
+        for name in ["alice", "bob"] { script.with(name) { $0.receive(.leave($1)) } }
+        _ = script.drain()
+        let read = MembershipCall(
+            caller: MemberKey(link: LinkKey(slot: 90, generation: 1), session: SessionID(rawValue: 1)), number: 1,
+            who: RoomScript.who("bob"), permissions: .all, room: .lobby, operation: .read(upTo: 2, log: nil))
+        script.rooms.receive(.membership(read))
+        #expect(script.drain().progress == [:])
+        script.store()
+        #expect(script.drain().progress == ["bob": AccountProgress(delivered: 2, read: 2)] && script.rooms.count == 0)
     }
 
     //
@@ -183,6 +252,10 @@ import Testing
 }
 
 extension RoomScript {
+    fileprivate mutating func progress(_ name: String, _ offset: UInt64, _ mark: Receipt.Mark = .delivered) {
+        with(name) { $0.receive(.progressed($1, Receipt.Progress(mark, upTo: offset))) }
+    }
+
     /// Members of relay 2.
     fileprivate mutating func receive(_ entries: [BusMember], isWhole: Bool = false) {
         let count = UInt32(entries.count { $0.presence != .left })
@@ -195,5 +268,13 @@ extension [RoomScript.Effect] {
     /// The items for the bus.
     fileprivate var items: [BusItem] {
         compactMap { if case .bus(let item, _) = $0 { item } else { nil } }
+    }
+
+    /// The progress that is reported to other relays.
+    fileprivate var progress: [String: AccountProgress] {
+        let entries = items.flatMap { item in
+            if case .members(let members) = item { members.entries } else { [BusMember]() }
+        }
+        return Dictionary(entries.map { ($0.account.text, $0.progress) }) { $1 }
     }
 }

@@ -37,6 +37,39 @@ import Testing
         #expect(!remote.isComplete([Self.two: 5]) && !remote.isComplete([Self.two: 4, Self.three: 1]))
     }
 
+    //
+    @Test func `items → the accounts whose presence may change, which progress alone does not`() {
+        var remote = RemoteMembers()
+        remote.take(item(2, BusMember(.alice, .online), BusMember(.bob, .away)), from: Self.two, number: 1)
+        let entries = [
+            BusMember(.alice, .online, delivered: 3), BusMember(.bob, .online), BusMember(.carol, .left),
+        ]
+        let changed = BusMembers(room: .lobby, count: 2, isWhole: false, entries: entries)
+        #expect(remote.accounts(in: changed, from: Self.two) == [.bob])
+        #expect(remote.accounts(in: changed, from: Self.three) == [.alice, .bob])
+        #expect(remote.accounts(in: item(1, isWhole: true, entries[1]), from: Self.two) == [.alice, .bob])
+    }
+
+    //
+    @Test func `changes → progress is due after an interval, presence and a last report at once`() {
+        let delay = RemoteMembers.maxProgressDelay
+        var remote = RemoteMembers()
+        let start = Instant(nanoseconds: 1_000_000_000)
+        #expect(remote.deadline == nil && !remote.isDue(isLast: true, now: start))
+        remote.noteChange(of: .alice, on: DeviceID(rawValue: 1))
+        let isDue = remote.isDue(isLast: false, now: start)
+        #expect(isDue)
+        _ = remote.takeChanges(count: 1, now: start)
+        remote.noteChange(of: .alice, on: DeviceID(rawValue: 1))
+        #expect(remote.deadline == start + delay && !remote.isDue(isLast: false, now: start))
+        #expect(remote.isDue(isLast: true, now: start) && remote.isDue(isLast: false, now: start + delay))
+        remote.noteChange(of: .bob)
+        #expect(remote.isDue(isLast: false, now: start) && remote.deadline == nil)
+        let accounts = remote.takeChanges(count: 1, now: start).accounts.map(\.0)
+        #expect(accounts == [.alice, .bob])
+        #expect(remote.deadline == nil && !remote.isDue(isLast: true, now: start + delay))
+    }
+
     //
     @Test func `more members than presence is reported for → their number only`() {
         var remote = RemoteMembers()
