@@ -1,11 +1,11 @@
 // One tab leads: it has the engine, and the others use it by messages (Web Locks, BroadcastChannel).
 
 import { type Command, commandTimeout, type Core, type CoreEvent } from './core.js'
-import { CodeError } from './errors.js'
+import { CodeError, type LocalCode } from './errors.js'
 
 type Envelope =
     | { kind: 'command', from: string, id: number, command: Command }
-    | { kind: 'reply', to: string, id: number, reply?: unknown, failure?: string }
+    | { kind: 'reply', to: string, id: number, reply?: unknown, failure?: { code: string, reason: string } }
     | { kind: 'event', event: CoreEvent }
     | { kind: 'bye', from: string }
 
@@ -133,7 +133,10 @@ export class SharedCore implements Core {
                 const { from, id } = envelope
                 this.perform(from, envelope.command).then((reply) =>
                     this.post({ kind: 'reply', to: from, id, reply }), (error: unknown) =>
-                    this.post({ kind: 'reply', to: from, id, failure: String(error) }))
+                    {
+                    const { code, message } = CodeError.of(error)
+                    this.post({ kind: 'reply', to: from, id, failure: { code, reason: message } })
+                })
                 return
             }
             case 'bye':
@@ -147,7 +150,7 @@ export class SharedCore implements Core {
                 this.waiting.delete(envelope.id)
                 clearTimeout(known.timer)
                 if (envelope.failure === undefined) known.resolve(envelope.reply)
-                else known.reject(new CodeError('noAnswer', envelope.failure))
+                else known.reject(new CodeError(envelope.failure.code as LocalCode, envelope.failure.reason))
             }
         }
     }
