@@ -104,7 +104,7 @@ export class Client extends Emitter<ClientEvents> {
         const name = `martlet ${endpoint.url} ${account}`
         const isStored = storage === 'indexedDB' || (storage === undefined && typeof indexedDB !== 'undefined')
         this.outbox = withCodes(typeof storage === 'object' ? storage : isStored ?
-            new IndexedDBOutbox(name, (reason) => this.loseStorage(reason)) : new MemoryOutbox())
+            new IndexedDBOutbox(name, (error) => void this.end(error, 'stopped')) : new MemoryOutbox())
         const lead = (onEvent: (event: CoreEvent) => void): Promise<LocalCore> => this.lead(endpoint, onEvent)
         this.core = new OpenCore((options.shared ?? isStored) && canShare() ?
             new SharedCore(name, lead, (event) => this.handle(event)) : lead((event) => this.handle(event)),
@@ -198,21 +198,18 @@ export class Client extends Emitter<ClientEvents> {
         await this.end(new CodeError('closed'), 'offline')
     }
 
+    /** Ends the client, which gives up the lead, so that a different tab can have it. */
     private end(error: CodeError, state: 'offline' | 'stopped'): Promise<void> {
         return this.ending ??= (async () => {
-            this.listeners.abort(error)
+            // The last commands of the rooms are before the end.
             const left = [...this.openRooms.values(), ...this.leftRooms].map((room) => room.end(error))
+            this.listeners.abort(error)
             await Promise.all([this.core.close(), ...left])
             this.local = undefined
             if (this.current === state) return
             const isClosed = state === 'offline'
             this.setState({ state, code: isClosed ? 0 : error.code, reason: isClosed ? '' : error.reason })
         })()
-    }
-
-    /** The lead is given up as well, so that a different tab can have it. */
-    private loseStorage(reason: string): void {
-        void this.end(new CodeError('storageUnavailable', reason), 'stopped')
     }
 
     /** Aborted with the error of later calls when the client ends. @internal */
@@ -245,14 +242,15 @@ export class Client extends Emitter<ClientEvents> {
         try {
             // What is stored before the first call of this client is of an earlier process (C-76).
             const [earlier, device] = await Promise.all([this.outbox.messages(), this.outbox.device()])
+            this.signal.throwIfAborted()
             const engine = new Engine({ endpoint, account, device, agent }, Math.random)
             const core = new LocalCore(engine, (handle) =>
                 new Driver(engine, connect, () => this.authentication(), handle), account, device, this.outbox, onEvent)
-            if (!this.signal.aborted) this.local = core
+            this.local = core
             core.start(earlier)
             return core
         } catch (error) {
-            this.loseStorage((error as Error).message)
+            void this.end(CodeError.of(error), 'stopped')
             throw error
         }
     }

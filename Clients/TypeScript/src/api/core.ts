@@ -6,6 +6,7 @@ import { Driver } from '../client/driver.js'
 import type { Engine } from '../client/engine.js'
 import type { ConnectionState, EngineEvent } from '../client/events.js'
 import type { Mode } from '../client/heartbeat.js'
+import { CodeError } from './errors.js'
 import { type Accepted, bounds, type Outbox, type OutboxMessage } from '../outbox/outbox.js'
 import { outcomeUnknown } from '../wire/errors.js'
 import { Code } from '../wire/registry.generated.js'
@@ -245,7 +246,7 @@ export class LocalCore implements Core {
 
     /** A failure of the outbox that no command reports. */
     private fail(error: unknown): void {
-        this.onEvent({ type: 'error', reason: String(error) })
+        this.onEvent({ type: 'error', reason: CodeError.of(error).reason })
     }
 
     private handle(event: EngineEvent): void {

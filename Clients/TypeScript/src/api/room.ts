@@ -50,7 +50,7 @@ export interface RoomEvents {
     typing: Set<string>
     /** The relay has ended the session; with `isFinal` it is not opened again (R-13). */
     closed: { code: string, reason: string, isFinal: boolean }
-    /** The state of a message of this client, from any tab. */
+    /** The state of a message of this client, from any tab; `failed` with `cancelled` after `cancel`. */
     outgoing: { key: string, state: 'sent' | 'accepted' | 'failed', offset: bigint, code: string, reason: string }
 }
 

@@ -51,10 +51,6 @@ export class SharedCore implements Core {
             .catch(() => undefined)
     }
 
-    get isLeader(): boolean {
-        return this.local !== undefined
-    }
-
     /** Commands are idempotent: they are sent again to the next leader. */
     command(command: Command): Promise<unknown> {
         if (this.local !== undefined) return this.perform(this.id, command)
@@ -134,8 +130,8 @@ export class SharedCore implements Core {
                 this.perform(from, envelope.command).then((reply) =>
                     this.post({ kind: 'reply', to: from, id, reply }), (error: unknown) =>
                     {
-                    const { code, message } = CodeError.of(error)
-                    this.post({ kind: 'reply', to: from, id, failure: { code, reason: message } })
+                    const { code, reason } = CodeError.of(error)
+                    this.post({ kind: 'reply', to: from, id, failure: { code, reason } })
                 })
                 return
             }

@@ -1,5 +1,6 @@
 // An outbox in IndexedDB, which all tabs of an origin share. Each method is one transaction.
 
+import { CodeError } from '../api/errors.js'
 import {
     type Accepted, bounds, checkBounds, checkRoom, type Draft, type Outbox, type OutboxMessage, type Outcome, outcomeOf,
     randomDevice, type StoredCursor, stored,
@@ -40,7 +41,7 @@ export class IndexedDBOutbox implements Outbox {
      * @param name the name of the database, one for each account and server
      * @param onLost is called when the database was deleted: what was stored, the device ID too, is gone
      */
-    constructor(name: string, onLost: (reason: string) => void) {
+    constructor(name: string, onLost: (error: CodeError) => void) {
         const request = indexedDB.open(name, 1)
         request.onupgradeneeded = () => {
             const database = request.result
@@ -53,7 +54,7 @@ export class IndexedDBOutbox implements Outbox {
         this.database.then((database) => {
             const lost = (): void => {
                 database.close()
-                onLost('the database was deleted or replaced')
+                onLost(new CodeError('storageUnavailable', 'the database was deleted or replaced'))
             }
             database.onversionchange = database.onclose = lost
         }, () => undefined)
@@ -86,26 +87,23 @@ export class IndexedDBOutbox implements Outbox {
         })
     }
 
-    accept(accepted: Accepted[]): Promise<(string | undefined)[]> {
+    accept(accepted: Accepted[]): Promise<void> {
         return this.update(async (s) => {
-            const keys: (string | undefined)[] = []
             for (const { counter, offset } of accepted) {
                 const row = await done<Row | undefined>(s.messages.get(Number(counter)))
-                keys.push(row?.key)
                 if (row === undefined) continue
                 await this.release(s, row)
                 s.messages.delete(row.counter)
                 s.outcomes.put({ key: row.key, room: row.room, offset, at: Date.now() })
             }
             await prune(s.outcomes, bounds.outcomes)
-            return keys
         }, 'readwrite', 'relaxed')
     }
 
-    fail(counter: bigint, code: number, reason: string): Promise<string | undefined> {
+    fail(counter: bigint, code: number, reason: string): Promise<void> {
         return this.update(async (s) => {
             const row = await done<Row | undefined>(s.messages.get(Number(counter)))
-            if (row === undefined) return undefined
+            if (row === undefined) return
             await this.release(s, row)
             s.messages.put({ ...row, status: 'failed', code, reason })
             const { count } = await this.identity(s)
@@ -117,7 +115,6 @@ export class IndexedDBOutbox implements Outbox {
                 }
                 from = rows.at(-1)?.counter ?? Infinity
             }
-            return row.key
         })
     }
 

@@ -54,25 +54,23 @@ export class MemoryOutbox implements Outbox {
         if (row !== undefined) row.status = 'marked'
     }
 
-    async accept(accepted: Accepted[]): Promise<(string | undefined)[]> {
-        return accepted.map(({ counter, offset }) => {
+    async accept(accepted: Accepted[]): Promise<void> {
+        for (const { counter, offset } of accepted) {
             const row = this.rows.get(counter)
-            if (row === undefined) return undefined
+            if (row === undefined) continue
             this.delete(row)
             put(this.accepted, row.key, { room: row.room, offset }, bounds.outcomes)
-            return row.key
-        })
+        }
     }
 
-    async fail(counter: bigint, code: number, reason: string): Promise<string | undefined> {
+    async fail(counter: bigint, code: number, reason: string): Promise<void> {
         const row = this.rows.get(counter)
-        if (row === undefined) return undefined
+        if (row === undefined) return
         this.release(row)
         Object.assign(row, { status: 'failed', code, reason })
         this.failed.add(row)
         const [oldest] = this.failed
         if (this.failed.size > bounds.failed) this.delete(oldest!)
-        return row.key
     }
 
     async remove(key: string): Promise<boolean> {

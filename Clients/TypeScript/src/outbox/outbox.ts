@@ -61,9 +61,10 @@ export interface Outbox {
     messages(): Promise<OutboxMessage[]>
     /** Marks a message durably as handed over (C-75). */
     mark(counter: bigint): Promise<void>
-    /** Removes messages with their contents, and keeps their offsets (C-74, C-77). Returns the keys of known ones. */
-    accept(accepted: Accepted[]): Promise<(string | undefined)[]>
-    fail(counter: bigint, code: number, reason: string): Promise<string | undefined>
+    /** Removes messages with their contents, and keeps their offsets (C-74, C-77). */
+    accept(accepted: Accepted[]): Promise<void>
+    /** Marks a message as failed, and removes the oldest failed ones beyond the bound (C-84). */
+    fail(counter: bigint, code: number, reason: string): Promise<void>
     /** Removes a queued or failed message, and returns whether there was one. */
     remove(key: string): Promise<boolean>
     /** Stores a failed message under a new counter and key, in place of the failed one (C-77). */
