@@ -166,6 +166,34 @@ test('the outbox in memory bounds outcomes, failed messages and cursors (C-84)',
     assert.equal((await outbox.add([draft('fits')])).length, 1)
 })
 
+test('the outbox in memory reads the contents of no other message to store one', async () => {
+    let reads = 0
+    const content = { get length() {
+        reads++
+        return 1
+    } }
+    const outbox = new MemoryOutbox()
+    for (let index = 0; index < 1_000; index++) {
+        await outbox.add([{ key: `key ${index}`, room: 'lobby', kind: 0x1001, content }])
+    }
+    assert(reads <= 3_000, String(reads))
+})
+
+test('a failing renewal of the device is an error, and is tried again after a second (C-103)', async (context) => {
+    context.mock.timers.enable({ apis: ['setTimeout'] })
+    const s = await new CoreScenario(failing('renewDevice')).started()
+    const device = await s.outbox.device()
+    s.outbox.break()
+    s.onEvent({ type: 'reused' })
+    await turn()
+    assert.deepEqual([s.outcomes(), await s.outbox.device()], [['error'], device])
+    s.outbox.mend()
+    context.mock.timers.tick(1_000)
+    await turn()
+    assert.notEqual(await s.outbox.device(), device)
+    assert.equal(s.last('goaway').fields.code, Code.none)
+})
+
 // MARK: Clients without a relay
 
 /** A client whose connections do not come up. */
