@@ -139,6 +139,23 @@ test('a failing read of the outbox is an error, and the next message is publishe
     assert.deepEqual(s.frames.filter(({ name }) => name === 'data').map(({ fields }) => fields.counter), [1n, 2n])
 })
 
+test('a message that is being read from the outbox is published or cancelled, not both', async () => {
+    const s = await new CoreScenario().started()
+    const [one, two] = await s.outbox.add(['one', 'two'].map((key) =>
+        ({ key, room: 'lobby', kind: 0x1001, content: textContent(key) })))
+    // A different tab has stored the first one, so that the outbox is read.
+    let answer
+    s.outbox.messages = () => new Promise((resolve) => {
+        answer = () => resolve([one, two])
+    })
+    void s.core.command({ op: 'publish', messages: [two] })
+    const cancelled = s.core.command({ op: 'cancel', room: 'lobby', key: 'two' })
+    await turn()
+    answer()
+    assert.equal(await cancelled, false)
+    assert.deepEqual([s.last('data').fields.counter, (await s.outbox.outcome('two')).state], [2n, 'queued'])
+})
+
 test('the outbox in memory bounds outcomes, failed messages and cursors (C-84)', async () => {
     const outbox = new MemoryOutbox()
     const draft = (key) => ({ key, room: 'lobby', kind: 0x1001, content: textContent(key) })
