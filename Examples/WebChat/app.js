@@ -93,7 +93,7 @@ class View {
         this.showStatus()
         this.answer(undefined)
         void this.receive()
-        void this.loadOutgoing()
+        void this.loadOutgoing().catch(() => undefined)
     }
 
     async close() {
@@ -378,26 +378,28 @@ class View {
         }
     }
 
-    settled({ key, state }) {
-        if (state === 'failed' && this.outgoing.has(key)) this.offerRetry(key)
+    settled({ key, state, code }) {
+        if (code === 'cancelled') this.discard(key)
+        else if (state === 'failed' && this.outgoing.has(key)) this.offerRetry(key)
+    }
+
+    discard(key) {
+        this.outgoing.get(key)?.item.remove()
+        this.outgoing.delete(key)
     }
 
     offerRetry(key) {
         const { item } = this.outgoing.get(key)
         const retry = element('button', { textContent: 'Send again', className: 'plain' })
         const discard = element('button', { textContent: 'Discard', className: 'plain' })
-        const remove = () => {
-            item.remove()
-            this.outgoing.delete(key)
-        }
         retry.onclick = async () => {
             const again = await this.room.retry(key)
-            remove()
+            this.discard(key)
             if (again) this.addOutgoing(again)
         }
         discard.onclick = async () => {
             await this.room.cancel(key)
-            remove()
+            this.discard(key)
         }
         item.querySelector('.meta').replaceChildren(icon('failed', 'Not sent'), 'Not sent', retry, discard)
     }
@@ -506,7 +508,11 @@ async function openRoom(name) {
     $('chat').classList.remove('shows-rooms')
     if (view?.name === name) return
     const old = view
-    view = new View(name)
+    try {
+        view = new View(name)
+    } catch (error) {
+        return showNotice(`The room was not opened: ${error.message}.`)
+    }
     settings.room = name
     localStorage.setItem('martlet chat', JSON.stringify(settings))
     document.title = `${name} · Martlet chat`
@@ -535,14 +541,22 @@ function showConnection(event) {
     if (client.state !== 'stopped') {
         return showNotice('You are offline. Messages are sent when the connection is back.')
     }
+    const isStorage = event?.code === 'storageUnavailable'
     const again = element('button', { textContent: 'Try again' })
-    again.onclick = () => client.connect()
-    showNotice(`The relay has refused the connection: ${event?.code ?? ''}${reason}`, again)
+    again.onclick = () => isStorage ? location.reload() : client.connect()
+    showNotice(isStorage ? 'The browser has no storage for the messages, or has deleted it.' :
+        `The relay has refused the connection: ${event?.code ?? ''}${reason}`, again)
 }
 
 function begin() {
     const { account, token, url, room } = settings
     client = new Client({ account, url, agent: 'martlet-webchat', ...(token ? { token } : {}) })
+    try {
+        client.room(room, { tail: 40 })
+    } catch (error) {
+        void client.close()
+        throw error
+    }
     $('sign-in').hidden = true
     $('chat').hidden = false
     $('my-name').textContent = account

@@ -149,6 +149,44 @@ test('two tabs with one leader, and its end', { skip }, async () => {
     await second.close()
 })
 
+test('a database is deleted or cleared: its tabs stop with a code, and the next page leads', { skip }, async () => {
+    for (const remove of ['delete', 'clear']) {
+        const account = `ada ${remove}`
+        const begin = `start('${account}', '${remove}'); true`
+        const pages = [await open(), await open()]
+        for (const page of pages) {
+            await page.evaluate(begin)
+            await page.evaluate(`window.ended = done.catch(({ code }) => code); true`)
+            await page.until(`client.state === 'online'`)
+        }
+        await pages[0].evaluate(`room.send('before').then((m) => m.accepted).then(String)`)
+        if (remove === 'delete') {
+            await pages[1].evaluate(`indexedDB.databases().then((all) => new Promise((resolve) => {
+                const { name } = all.find(({ name }) => name.endsWith('${account}'))
+                indexedDB.deleteDatabase(name).onsuccess = () => resolve(true)
+            }))`)
+        } else {
+            await pages[1].command('Storage.clearDataForOrigin',
+                { origin: `http://127.0.0.1:${bridge.port}`, storageTypes: 'indexeddb' })
+        }
+        const code = `room.send('after').then(() => 'stored', ({ code }) => code)`
+        for (const page of pages) {
+            await page.until(`client.state === 'stopped'`)
+            assert.equal(await page.evaluate(code), 'storageUnavailable')
+            assert.equal(await page.evaluate('ended'), 'storageUnavailable')
+        }
+        const next = await open()
+        await next.evaluate(begin)
+        await next.evaluate(`room.send('again').then((m) => m.accepted).then(String)`)
+        await next.until('received.length === 2')
+        assert.deepEqual(await next.evaluate('texts()'), ['before', 'again'])
+        for (const page of [...pages, next]) {
+            assert.deepEqual(page.errors, [])
+            await page.close()
+        }
+    }
+})
+
 test('sleep: a frozen page receives everything when it wakes', { skip }, async () => {
     const page = await open()
     const { room } = reader('sleep')
@@ -194,12 +232,15 @@ test('the page of Examples/WebChat', { skip }, async () => {
     const page = await browser.page(`http://127.0.0.1:${bridge.port}/chat/index.html`)
     const { received, room } = reader('chat room')
     await page.until(`!document.querySelector('#sign-in').hidden`)
-    await page.evaluate(`(() => {
+    const signIn = (name) => page.evaluate(`(() => {
         const form = document.querySelector('#sign-in-form')
         form.elements.account.value = 'ada chat'
-        form.elements.room.value = 'chat room'
+        form.elements.room.value = '${name}'
         form.requestSubmit()
     })()`)
+    await signIn('no  name')
+    assert.equal(await page.evaluate(`document.querySelector('#sign-in-error').textContent`), 'the room is not a name')
+    await signIn('chat room')
     const send = (text) => page.evaluate(`(() => {
         document.querySelector('#text').value = ${JSON.stringify(text)}
         document.querySelector('#composer').requestSubmit()
@@ -221,6 +262,11 @@ test('the page of Examples/WebChat', { skip }, async () => {
     await room.react(received[0], '👍')
     await page.until(`${count('.reactions button')} === 1`)
     assert(room.members.has('ada chat'))
+    await page.evaluate(`(() => {
+        document.querySelector('#join-name').value = '${'x'.repeat(129)}'
+        document.querySelector('#join-form').requestSubmit()
+    })()`)
+    await page.until(`document.querySelector('#notice').textContent.includes('the room is not a name')`)
     await page.navigate('about:blank')
     await until(() => !room.members.has('ada chat'), 5_000, 'the end of the page')
     assert.deepEqual(page.errors, [])

@@ -224,6 +224,68 @@ test('a reset is tried again after its time; a refusal gives the room up (R-13, 
     assert.equal(s.eventsOf('failed').length, 0)
 })
 
+/** A session that was requested and has no answer, with a message. */
+function opening() {
+    const s = new Scenario()
+    s.connect()
+    s.welcome()
+    s.run((engine, now) => engine.openRoom('lobby', { cursor: 0n }, now))
+    s.publish(1)
+    return s
+}
+
+const failures = (s) => s.eventsOf('failed').map(({ counter, code }) => [counter, code])
+
+test('a room that is refused at its opening fails its messages, and later ones (R-13)', () => {
+    const s = opening()
+    assert.equal(s.last('data').fields.counter, 1n)
+    s.serve('reset', { session: 1, code: Code.roomForbidden })
+    assert.deepEqual(failures(s), [[1n, Code.roomForbidden]])
+    s.publish(2)
+    assert.deepEqual(failures(s).at(-1), [2n, Code.roomForbidden])
+    s.run((engine, now) => engine.openRoom('lobby', { cursor: 0n }, now))
+    s.publish(3)
+    assert.deepEqual([s.last('open').session, s.last('data').fields.counter], [3, 3n])
+    assert.equal(failures(s).length, 2)
+})
+
+test('a refusal after a busy relay fails the message; after a lost link its outcome is unknown (R-13, C-74)', () => {
+    const busy = opening()
+    busy.serve('reset', { session: 1, code: Code.serverBusy })
+    busy.pass(2_000)
+    busy.serve('reset', { session: 3, code: Code.forbidden })
+    assert.deepEqual(failures(busy), [[1n, Code.forbidden]])
+    const lost = opening()
+    lost.lose()
+    lost.pass(12_000)
+    lost.up()
+    lost.serve('reject', { code: Code.resumeRejected })
+    lost.sequences.clear()
+    lost.welcome()
+    lost.serve('reset', { session: 1, code: Code.forbidden })
+    assert.deepEqual(failures(lost), [])
+})
+
+test('a refusal of an open session fails what was not published (R-13, C-74)', () => {
+    const s = new Scenario().online()
+    s.publish(1)
+    s.serve('suspend', {}, { session: 1 })
+    s.publish(2)
+    s.serve('reset', { session: 1, code: Code.kicked })
+    assert.deepEqual(failures(s), [[2n, Code.kicked]])
+})
+
+test('receipts that are due later are sent before the end of the session and of the link (R-33)', () => {
+    for (const end of [(engine, now) => engine.closeRoom('lobby', now), (engine, now) => engine.disconnect(now)]) {
+        const s = new Scenario().online()
+        s.serve('data', s.message(1), { session: 1 })
+        s.run((engine, now) => engine.room('lobby').acknowledge(1n, 0n, now))
+        assert.equal(s.count('receipt'), 0)
+        s.run(end)
+        assert.equal(s.last('receipt').fields.upTo, 1n)
+    }
+})
+
 test('a reset with less credit than was received is a fault (S-11)', () => {
     const s = new Scenario().online()
     s.serve('data', s.message(1), { session: 1 })

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { Client } from '../build/index.js'
 import { tcp } from '../build/carriers/tcp.js'
+import { MemoryOutbox } from '../build/outbox/memory.js'
 import { binary, Relay, sleep, until } from './support/relay.mjs'
 
 const skip = binary === undefined ? 'MARTLET names no relay' : false
@@ -172,6 +173,53 @@ test('a file is uploaded and downloaded', { skip }, async () => {
     assert.equal(byteCount, 200_000n)
     assert.deepEqual(await room.download(digest), bytes)
     await assert.rejects(room.download(new Uint8Array(32)), { code: 'unknownAttachment' })
+})
+
+test('a client that is closed during an upload: it rejects, and nothing is due', { skip }, async () => {
+    const ada = client('ada leaves')
+    let uploading
+    globalThis.reportError = ({ message }) => assert.equal(message, 'a fault of the application')
+    await new Promise((resolve) => {
+        uploading = ada.room('leaves').sendFile(new Blob([new Uint8Array(3_000_000)]), {}, (bytes) => {
+            if (bytes > 0) resolve()
+            throw new Error('a fault of the application')
+        })
+    })
+    await ada.close()
+    await assert.rejects(uploading, { code: 'closed' })
+    delete globalThis.reportError
+})
+
+test('close stores and reports what was taken; with a timeout it waits for the relay', { skip }, async () => {
+    const bob = client('bob waits')
+    const room = bob.room('taken', { offset: 0n })
+    for (const text of ['one', 'two', 'three']) await (await room.send(text)).accepted
+    const storage = new MemoryOutbox()
+    const ada = client('ada takes', { storage })
+    const iterator = ada.room('taken', { stored: true, tail: 10 }).messages[Symbol.asyncIterator]()
+    for (const text of ['one', 'two']) assert.equal((await iterator.next()).value.text, text)
+    assert.equal((await iterator.next()).value.text, 'three')
+    await ada.room('taken').send('four')
+    await ada.close({ timeout: 10_000 })
+    await until(() => room.delivered.get('ada takes') === 2n, 5_000, 'a receipt')
+    const again = client('ada takes', { storage }).room('taken', { stored: true })
+    assert.deepEqual((await collect(again, 2)).map(({ text }) => text), ['three', 'four'])
+    assert.equal((await room.history({ before: 5n })).at(-1).text, 'four')
+})
+
+test('a room that is refused rejects its messages, and the next one', { skip }, async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'martlet-ts-'))
+    after(() => rmSync(folder, { recursive: true }))
+    writeFileSync(join(folder, 'rules'), 'deny in secret to everyone\nallow all in * to everyone\n')
+    const guarded = await Relay.start(['--allow-all', '--rooms', join(folder, 'rules')])
+    const ada = new Client({ url: `martlet://127.0.0.1:${guarded.port}`, account: 'ada', connect: tcp() })
+    const room = ada.room('secret')
+    await assert.rejects((await room.send('one')).accepted, { code: 'roomForbidden' })
+    await assert.rejects((await room.send('two')).accepted, { code: 'roomForbidden' })
+    assert.deepEqual((await room.outgoing()).map(({ state, text }) => [state, text]),
+        [['failed', 'one'], ['failed', 'two']])
+    await ada.close()
+    await guarded.stop()
 })
 
 test('the rooms of an account', { skip }, async () => {

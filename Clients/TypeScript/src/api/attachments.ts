@@ -47,7 +47,7 @@ function check(answer: Answer): Uint8Array {
 
 /** Uploads a file until the relay has all of it, and returns its digest. */
 export async function uploadFile(request: Request, file: Blob, mediaType: string,
-    progress: (bytes: number) => void = () => undefined): Promise<Uint8Array> {
+    progress: (bytes: number) => void, signal: AbortSignal): Promise<Uint8Array> {
     const bytes = new Uint8Array(await file.arrayBuffer())
     const digest = await sha256(bytes)
     for (let attempt = 0; ; attempt++) {
@@ -56,8 +56,19 @@ export async function uploadFile(request: Request, file: Blob, mediaType: string
         const isTemporary = begins.includes(answer.status) || waits.includes(answer.status)
         if (!isTemporary || attempt >= 20) check(answer)
         const delay = begins.includes(answer.status) ? 50 : 1_000
-        await new Promise((resolve) => setTimeout(resolve, Math.max(delay, answer.retryAfter ?? 0)))
+        await pause(Math.max(delay, answer.retryAfter ?? 0), signal)
     }
+}
+
+/** Waits so many milliseconds, or rejects when the client is closed. */
+function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+        const timer = setTimeout(resolve, milliseconds)
+        signal.addEventListener('abort', () => {
+            clearTimeout(timer)
+            reject(signal.reason)
+        }, { once: true })
+    })
 }
 
 /** One attempt; returns the answer that has ended it, or undefined when the relay has the file. */
@@ -74,8 +85,11 @@ async function tryUpload(request: Request, bytes: Uint8Array, digest: Uint8Array
     while (position < bytes.length) {
         while (open.length < maxRequests && sent < bytes.length) {
             const data = bytes.subarray(sent, sent + chunkLength)
-            open.push(request('attachment.write', bytesOfTLVs([Tag.digest, digest], [Tag.position, BigInt(sent)],
-                [Tag.data, data])))
+            const answer = request('attachment.write', bytesOfTLVs([Tag.digest, digest],
+                [Tag.position, BigInt(sent)], [Tag.data, data]))
+            // Of several that fail, the first one is awaited.
+            answer.catch(() => undefined)
+            open.push(answer)
             sent += data.length
         }
         if (open.length === 0) return { status: Code.wrongPosition, content: new Uint8Array(0) }
@@ -96,7 +110,7 @@ function positionIn(content: Uint8Array, length: number): number {
 
 /** Downloads an attachment, and verifies its digest. */
 export async function downloadFile(request: Request, digest: Uint8Array,
-    progress: (bytes: number) => void = () => undefined): Promise<Uint8Array> {
+    progress: (bytes: number) => void): Promise<Uint8Array> {
     const info = parseContent(check(await request('attachment.info', bytesOfTLVs([Tag.digest, digest]))), 'byteCount')
     const length = Number(info['byteCount'])
     const result = new Uint8Array(length)

@@ -22,7 +22,7 @@ import type { Core, CoreEvent } from './core.js'
 import { LocalCore } from './core.js'
 import { Emitter } from './emitter.js'
 import { CodeError } from './errors.js'
-import { type From, Room } from './room.js'
+import { checkFrom, type From, Room } from './room.js'
 import { scram } from './scram.js'
 import { canShare, SharedCore } from './tabs.js'
 
@@ -48,8 +48,13 @@ export interface ClientOptions {
 }
 
 export interface ClientEvents {
-    /** The state of the connection; `code` and `reason` are those of the server, for people (C-43). */
+    /**
+     * The state of the connection; `code` and `reason` are those of the server, for people (C-43). `stopped` with
+     * `storageUnavailable`: the storage cannot be read or was deleted, the client has ended, and every call rejects.
+     */
     state: { state: ConnectionState, code: string, reason: string }
+    /** A failure of the storage that no call reports. The client continues. */
+    error: CodeError
     /** An entry of the account's rooms has changed, or without an entry the whole list (R-130). */
     rooms: RoomEntry | undefined
 }
@@ -74,15 +79,16 @@ const memberships = ['none', 'invited', 'joined'] as const
 
 /** A connection to a relay, its rooms, and the messages of its account on this device. */
 export class Client extends Emitter<ClientEvents> {
-    private readonly core: Core
+    private readonly core: OpenCore
     private readonly outbox: Outbox
     private readonly openRooms = new Map<string, Room>()
     private readonly leftRooms = new Set<Room>()
     private local: LocalCore | undefined
     private readonly listeners = new AbortController()
     private current: ConnectionState = 'connecting'
+    private ending: Promise<void> | undefined
 
-    /** @throws CodeError, TypeError for an account or a URL that is not valid */
+    /** @throws CodeError, TypeError for an account or a URL that is not valid, or without a WebSocket and `connect` */
     constructor(private readonly options: ClientOptions) {
         super()
         const { url, account, storage, password } = options
@@ -92,13 +98,17 @@ export class Client extends Emitter<ClientEvents> {
         if (password !== undefined && (endpoint.isSecure || options.permitPasswordWithoutTLS !== true)) {
             throw new CodeError('passwordNotPermitted')
         }
+        if (options.connect === undefined && (typeof WebSocket === 'undefined' || !/^wss?:/.test(endpoint.url))) {
+            throw new TypeError('the URL needs the option connect, such as tcp(): here is no WebSocket for it')
+        }
         const name = `martlet ${endpoint.url} ${account}`
         const isStored = storage === 'indexedDB' || (storage === undefined && typeof indexedDB !== 'undefined')
-        this.outbox = typeof storage === 'object' ? storage : isStored ? new IndexedDBOutbox(name) : new MemoryOutbox()
+        this.outbox = withCodes(typeof storage === 'object' ? storage : isStored ?
+            new IndexedDBOutbox(name, (error) => void this.end(error, 'stopped')) : new MemoryOutbox())
         const lead = (onEvent: (event: CoreEvent) => void): Promise<LocalCore> => this.lead(endpoint, onEvent)
-        this.core = (options.shared ?? isStored) && canShare() ?
-            new SharedCore(name, lead, (event) => this.handle(event)) :
-            new SingleCore(lead((event) => this.handle(event)))
+        this.core = new OpenCore((options.shared ?? isStored) && canShare() ?
+            new SharedCore(name, lead, (event) => this.handle(event)) : lead((event) => this.handle(event)),
+            this.signal)
         this.listen()
         void this.core.command({ op: 'state' })
             .then((state) => this.setState(state as ClientEvents['state']), () => undefined)
@@ -122,9 +132,12 @@ export class Client extends Emitter<ClientEvents> {
      * Opens a room, or returns it if it is open. A name has 1 to 128 bytes (W-31).
      *
      * @param from where its messages begin, by default with the last 50
+     * @throws TypeError for an invalid name, CodeError `invalidValue` for an invalid beginning, `closed`
      */
     room(name: string, from: From = { tail: 50 }): Room {
         if (!isName(name) || utf8(name).length > 128) throw new TypeError('the room is not a name')
+        checkFrom(from)
+        this.signal.throwIfAborted()
         let room = this.openRooms.get(name)
         if (room === undefined) {
             room = new Room(this, name, from, this.core, this.outbox)
@@ -159,17 +172,54 @@ export class Client extends Emitter<ClientEvents> {
         await this.request('rooms.invite', encodeContent('room account', { room, account }))
     }
 
-    /** Connects at once, for example after the user has pressed a button, or after `stopped` (C-44). */
+    /**
+     * Connects at once, for example after the user has pressed a button, or after `stopped` (C-44). It has no effect
+     * after `close`.
+     */
     connect(): void {
         void this.core.command({ op: 'connect' }).catch(() => undefined)
     }
 
-    /** Leaves in good order. Messages without an outcome stay stored. */
-    async close(): Promise<void> {
-        this.listeners.abort()
-        for (const room of [...this.openRooms.values()]) await room.close()
-        await this.core.close()
-        this.local = undefined
+    /**
+     * Ends the client for good, and leaves in good order. What is pending, and every later call, rejects with `closed`.
+     * Messages without an outcome stay stored, except in memory, where they are lost.
+     *
+     * @param timeout the most milliseconds in which the relay may still accept messages of this client
+     */
+    async close({ timeout = 0 }: { timeout?: number } = {}): Promise<void> {
+        const sending = [...this.openRooms.values(), ...this.leftRooms].flatMap((room) => room.pending)
+        if (timeout > 0 && sending.length > 0) {
+            let timer: ReturnType<typeof setTimeout> | undefined
+            await Promise.race([Promise.allSettled(sending), new Promise((resolve) => {
+                timer = setTimeout(resolve, Math.min(timeout, 2 ** 31 - 1))
+            })])
+            clearTimeout(timer)
+        }
+        await this.end(new CodeError('closed'), 'offline')
+    }
+
+    /** Ends the client, which gives up the lead, so that a different tab can have it. */
+    private end(error: CodeError, state: 'offline' | 'stopped'): Promise<void> {
+        return this.ending ??= (async () => {
+            // The last commands of the rooms are before the end.
+            const left = [...this.openRooms.values(), ...this.leftRooms].map((room) => room.end(error))
+            this.listeners.abort(error)
+            await Promise.all([this.core.close(), ...left])
+            this.local = undefined
+            if (this.current === state) return
+            const isClosed = state === 'offline'
+            this.setState({ state, code: isClosed ? 0 : error.code, reason: isClosed ? '' : error.reason })
+        })()
+    }
+
+    /** Aborted with the error of later calls when the client ends. @internal */
+    get signal(): AbortSignal {
+        return this.listeners.signal
+    }
+
+    /** @internal */
+    fail(error: unknown): void {
+        this.emit('error', CodeError.of(error))
     }
 
     /** @internal */
@@ -189,16 +239,20 @@ export class Client extends Emitter<ClientEvents> {
     private async lead(endpoint: NonNullable<ReturnType<typeof parseEndpoint>>, onEvent: (event: CoreEvent) => void):
         Promise<LocalCore> {
         const { account, agent = 'martlet-typescript', connect = connectWebSocket } = this.options
-        const device = await this.outbox.device().catch((error: unknown) => {
-            this.setState({ state: 'stopped', code: 'storageUnavailable', reason: String(error) })
+        try {
+            // What is stored before the first call of this client is of an earlier process (C-76).
+            const [earlier, device] = await Promise.all([this.outbox.messages(), this.outbox.device()])
+            this.signal.throwIfAborted()
+            const engine = new Engine({ endpoint, account, device, agent }, Math.random)
+            const core = new LocalCore(engine, (handle) =>
+                new Driver(engine, connect, () => this.authentication(), handle), account, device, this.outbox, onEvent)
+            this.local = core
+            core.start(earlier)
+            return core
+        } catch (error) {
+            void this.end(CodeError.of(error), 'stopped')
             throw error
-        })
-        const engine = new Engine({ endpoint, account, device, agent }, Math.random)
-        const core = new LocalCore(engine, (handle) => new Driver(engine, connect, () => this.authentication(), handle),
-            account, device, this.outbox, onEvent)
-        this.local = core
-        await core.start()
-        return core
+        }
     }
 
     private authentication(): Authentication {
@@ -224,7 +278,10 @@ export class Client extends Emitter<ClientEvents> {
         window.addEventListener('online', () => this.local?.setPath(true), { signal })
         window.addEventListener('offline', () => this.local?.setPath(false), { signal })
         document.addEventListener('resume', () => this.local?.setMode('foreground'), { signal })
-        window.addEventListener('pagehide', () => this.core.leave(), { signal })
+        window.addEventListener('pagehide', () => {
+            for (const room of this.openRooms.values()) room.flush()
+            this.core.leave()
+        }, { signal })
         window.addEventListener('pageshow', ({ persisted }) => {
             if (!persisted) return
             this.core.restore()
@@ -238,6 +295,7 @@ export class Client extends Emitter<ClientEvents> {
             case 'leader':
                 for (const room of this.openRooms.values()) void room.open()
                 break
+            case 'error': this.fail(new CodeError('storageUnavailable', event.reason)); break
             case 'update': this.emit('rooms', event.entry.room === undefined ? undefined : toEntry(event.entry)); break
             default:
                 this.openRooms.get(event.room)?.handle(event)
@@ -259,13 +317,18 @@ export class Client extends Emitter<ClientEvents> {
     }
 }
 
-/** A core that only this client uses, before it is ready. */
-class SingleCore implements Core {
+/** A core until the client ends, also one that is not ready yet: then its commands are rejected at once. */
+class OpenCore {
+    private readonly ready: Promise<Core>
     private core: Core | undefined
+    private readonly pending = new Set<(error: unknown) => void>()
 
-    constructor(private readonly ready: Promise<Core>) {
-        ready.then((core) => {
-            this.core = core
+    /** @param signal is aborted with the error of later commands */
+    constructor(core: Core | Promise<Core>, private readonly signal: AbortSignal) {
+        this.ready = Promise.resolve(core)
+        if (!(core instanceof Promise)) this.core = core
+        this.ready.then((made) => {
+            this.core = made
         }, () => undefined)
     }
 
@@ -277,13 +340,33 @@ class SingleCore implements Core {
         this.core?.restore()
     }
 
-    async command(command: Parameters<Core['command']>[0]): Promise<unknown> {
-        return (await this.ready).command(command)
+    command(command: Parameters<Core['command']>[0]): Promise<unknown> {
+        return new Promise((resolve, reject) => {
+            if (this.signal.aborted) return reject(this.signal.reason)
+            this.pending.add(reject)
+            void this.ready.then((core) => core.command(command)).then(resolve, reject)
+                .then(() => this.pending.delete(reject))
+        })
     }
 
+    /** Rejects what is pending, after the signal was aborted. */
     async close(): Promise<void> {
-        await (await this.ready).close()
+        for (const reject of this.pending) reject(this.signal.reason)
+        await this.ready.then((core) => core.close(), () => undefined)
     }
+}
+
+/** An outbox whose failures have codes. */
+function withCodes(outbox: Outbox): Outbox {
+    return new Proxy(outbox, {
+        get: (target, name) => async (...values: unknown[]) => {
+            try {
+                return await (target[name as keyof Outbox] as (...values: unknown[]) => unknown).apply(target, values)
+            } catch (error) {
+                throw CodeError.of(error)
+            }
+        },
+    })
 }
 
 function toEntry(update: UpdateBody): RoomEntry {

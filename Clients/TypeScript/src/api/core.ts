@@ -6,7 +6,10 @@ import { Driver } from '../client/driver.js'
 import type { Engine } from '../client/engine.js'
 import type { ConnectionState, EngineEvent } from '../client/events.js'
 import type { Mode } from '../client/heartbeat.js'
-import type { Accepted, Outbox, OutboxMessage } from '../outbox/outbox.js'
+import { CodeError } from './errors.js'
+import { type Accepted, bounds, type Outbox, type OutboxMessage } from '../outbox/outbox.js'
+import { outcomeUnknown } from '../wire/errors.js'
+import { Code } from '../wire/registry.generated.js'
 
 /** Where a request is sent: a room, its attachments, or the account's session. */
 export type Place = { room: string } | { files: string } | 'account'
@@ -18,7 +21,7 @@ export type Command =
     | { op: 'acknowledge', room: string, delivered: bigint, read: bigint }
     | { op: 'typing', room: string, isTyping: boolean }
     | { op: 'request', place: Place, method: string, content: Uint8Array, duration: number }
-    | { op: 'cancel', key: string }
+    | { op: 'cancel', room: string, key: string }
     | { op: 'state' }
     | { op: 'connect' }
     | { op: 'watch' }
@@ -38,11 +41,13 @@ export interface RoomSnapshot {
     receipts: { kind: 'delivered' | 'read', account: string, upTo: bigint }[]
 }
 
+type OutcomeState = 'sent' | 'accepted' | 'failed'
+
 export type CoreEvent =
     | Exclude<EngineEvent, { type: 'mark' | 'accepted' | 'failed' | 'published' | 'reused' }>
-    | { type: 'outcome', key: string, room: string, state: 'sent' | 'accepted' | 'failed', offset: bigint, code: number,
-        reason: string }
+    | { type: 'outcome', key: string, room: string, state: OutcomeState, offset: bigint, code: number, reason: string }
     | { type: 'leader' }
+    | { type: 'error', reason: string }
 
 /** Where commands are performed: in this tab, or in a different one. */
 export interface Core {
@@ -56,25 +61,28 @@ export interface Core {
 }
 
 const present = 1
-/** Milliseconds in which outcomes are collected for one transaction. */
-const settleDelay = 20
 const requestGrace = 1_000
+/** Milliseconds after which the outbox is read again when it has failed. */
+const retryDelay = 1_000
 
-/** Performs commands on an engine of this tab. */
+/**
+ * Performs commands on an engine of this tab. The outbox owns the state of a message: an outcome is stored before it is
+ * reported.
+ */
 export class LocalCore implements Core {
     private readonly driver: Driver
     private readonly rooms = new Map<string, RoomSnapshot>()
-    private readonly keys = new Map<bigint, { key: string, room: string }>()
+    /** The messages that the engine has, and those whose outcome is being stored. */
+    private readonly keys = new Map<bigint, { key: string, room: string, isSettling?: boolean }>()
     private state: { state: ConnectionState, code: number, reason: string } = { state: 'offline', code: 0, reason: '' }
     private readonly unused = new Set<string>()
     private readonly failed = new Set<bigint>()
     private accepted: Accepted[] = []
     private loading: Promise<void> = Promise.resolve()
-    private isLoaded = false
     private isStopped = false
+    /** The messages of the outbox up to this counter were given to the engine. */
     private highest = 0n
-    /** Counters whose outcome is known and not stored yet. */
-    private readonly settling = new Set<bigint>()
+    private settling: Promise<void> | undefined
 
     /**
      * @param engine an engine that was made for the device of the outbox
@@ -87,17 +95,17 @@ export class LocalCore implements Core {
         this.driver = makeDriver((event) => this.handle(event))
     }
 
-    /** Loads the outbox, and connects. */
-    async start(): Promise<void> {
-        await this.load()
+    /** Takes the messages of an earlier process, and connects. */
+    start(earlier: OutboxMessage[]): void {
+        for (const message of earlier) this.give(message, true)
         this.driver.run((engine, now) => engine.connect(now))
     }
 
     async close(): Promise<void> {
         this.isStopped = true
-        await this.loading.catch(() => undefined)
-        await this.settle()
-        this.driver.run((engine, now) => engine.disconnect(now))
+        this.driver.close()
+        await this.loading
+        await this.settling
     }
 
     restore(): void {
@@ -137,7 +145,7 @@ export class LocalCore implements Core {
             case 'request':
                 return new Promise((resolve) => this.driver.run((engine, now) =>
                     engine.request(command.place, command.method, command.content, command.duration, now, resolve)))
-            case 'cancel': return this.cancel(command.key)
+            case 'cancel': return this.cancel(command)
             case 'state': return this.state
             case 'connect':
                 this.driver.run((engine, now) => engine.connect(now))
@@ -171,27 +179,29 @@ export class LocalCore implements Core {
 
     /** New messages of a tab. They are published in the order of their counters. */
     private async publish(messages: OutboxMessage[]): Promise<void> {
-        const isNext = messages.every(({ counter }, index) => counter === this.highest + BigInt(index) + 1n)
-        if (!isNext || !this.isLoaded) return this.load()
-        for (const message of messages) this.give(message, false)
+        const added = messages.filter(({ counter }) => counter > this.highest)
+        const isNext = added.every(({ counter }, index) => counter === this.highest + BigInt(index) + 1n)
+        if (!isNext) return this.load()
+        for (const message of added) this.give(message, false)
     }
 
     /** Gives the messages of the outbox to the engine, in the order of their counters. */
     private load(): Promise<void> {
-        return this.loading = this.loading.catch(() => undefined).then(async () => {
-            const isFirst = !this.isLoaded
-            const messages = await this.outbox.messages()
-            this.isLoaded = true
-            for (const message of messages) this.give(message, isFirst)
+        return this.loading = this.loading.then(async () => {
+            try {
+                for (const message of await this.outbox.messages()) this.give(message, false)
+            } catch (error) {
+                this.fail(error)
+                if (!this.isStopped) setTimeout(() => void this.load(), retryDelay)
+            }
         })
     }
 
     private give(message: OutboxMessage, isOfEarlierProcess: boolean): void {
         const { counter, kind, content, key, room, expiresAt, timeToLive = Infinity } = message
-        if (counter > this.highest) this.highest = counter
-        if (message.status === 'failed') this.failed.add(counter)
-        if (message.status === 'failed' || this.keys.has(counter) || this.settling.has(counter)) return
-        if (this.isStopped) return
+        if (this.isStopped || counter <= this.highest) return
+        this.highest = counter
+        if (message.status === 'failed') return this.keep(counter)
         if (this.engine.room(room) === undefined) {
             this.openForOutbox(room)
             if (!this.rooms.has(room)) this.unused.add(room)
@@ -210,44 +220,48 @@ export class LocalCore implements Core {
         this.driver.run((engine, now) => engine.openRoom(room, { cursor: 0n, tail: 0 }, now))
     }
 
-    private async cancel(key: string): Promise<boolean> {
-        const found = [...this.keys].find(([, each]) => each.key === key)
-        if (found !== undefined) {
-            const [counter, { room }] = found
-            if (this.engine.room(room)?.cancel(counter) !== true) return false
-            this.keys.delete(counter)
+    private async cancel({ room, key }: Extract<Command, { op: 'cancel' }>): Promise<boolean> {
+        await this.loading
+        const counter = [...this.keys].find(([, each]) => each.key === key)?.[0]
+        if (counter !== undefined && this.engine.room(room)?.cancel(counter) !== true) return false
+        // The engine no longer has it: without an answer of the outbox it is unknown whether a later process has it.
+        let code: number = outcomeUnknown
+        try {
+            const isRemoved = await this.outbox.remove(key)
+            if (isRemoved) code = Code.cancelled
+            return isRemoved
+        } finally {
+            if (counter !== undefined) this.report(counter, 'failed', 0n, code)
+            else if (code === Code.cancelled) this.onEvent(outcome(key, room, 'failed', 0n, code))
+            this.closeUnused()
         }
-        return this.outbox.remove(key)
+    }
+
+    /** Keeps the counter of a failed message: it was accepted nevertheless if the log has it (C-77). */
+    private keep(counter: bigint): void {
+        this.failed.add(counter)
+        const [oldest] = this.failed
+        if (this.failed.size > bounds.failed) this.failed.delete(oldest!)
+    }
+
+    /** A failure of the outbox that no command reports. */
+    private fail(error: unknown): void {
+        this.onEvent({ type: 'error', reason: CodeError.of(error).reason })
     }
 
     private handle(event: EngineEvent): void {
         switch (event.type) {
-            case 'mark':
-                void this.outbox.mark(event.counter).then(() => this.driver.run((engine, now) => {
-                    engine.room(event.room)?.marked(event.counter)
-                    engine.poll(now)
-                }))
-                return
-            case 'published': return this.report(event.counter, event.room, 'sent')
-            case 'accepted':
-                this.accept(event)
-                return
-            case 'failed':
-                void this.outbox.fail(event.counter, event.code, event.reason).then(() =>
-                    this.report(event.counter, event.room, 'failed', 0n, event.code, event.reason))
-                return
-            case 'reused':
-                void this.outbox.renewDevice().then((device) => {
-                    this.device = device
-                    this.driver.run((engine, now) => engine.renewDevice(device, now))
-                })
-                return
+            case 'mark': return void this.mark(event.room, event.counter)
+            case 'published': return this.report(event.counter, 'sent')
+            case 'accepted': return this.accept(event)
+            case 'failed': return void this.refuse(event)
+            case 'reused': return void this.renew()
             case 'state': this.state = { state: event.state, code: event.code, reason: event.reason }; break
             case 'message':
                 // An own message in the log was accepted, also if it had failed (C-77).
                 if (event.message.sender === this.account && event.message.device === this.device &&
                     (this.keys.has(event.message.counter) || this.failed.has(event.message.counter))) {
-                    this.accept({ ...event.message, room: event.room })
+                    this.accept(event.message)
                 }
                 break
         }
@@ -255,30 +269,65 @@ export class LocalCore implements Core {
         this.onEvent(event)
     }
 
-    /** Reports an outcome, and stores it with the others of the turn: an outcome that is lost is harmless (C-74). */
-    private accept({ counter, offset, room }: Accepted & { room: string }): void {
-        if (this.settling.has(counter)) return
-        const isFailed = this.failed.delete(counter)
-        this.settling.add(counter)
-        this.accepted.push({ counter, offset })
-        if (!isFailed) this.report(counter, room, 'accepted', offset)
-        if (this.accepted.length === 1) setTimeout(() => void this.settle(), settleDelay)
+    private async mark(room: string, counter: bigint): Promise<void> {
+        try {
+            await this.outbox.mark(counter)
+        } catch (error) {
+            this.fail(error)
+            // A message that cannot be marked must not be handed over (C-75).
+            if (this.engine.room(room)?.cancel(counter) === true) {
+                await this.refuse({ counter, code: Code.storeUnavailable, reason: '' })
+            }
+        }
+        this.driver.run((engine, now) => {
+            engine.room(room)?.marked(counter)
+            engine.poll(now)
+        })
     }
 
-    private async settle(): Promise<void> {
-        const list = this.accepted
-        this.accepted = []
-        if (list.length > 0) await this.outbox.accept(list).catch(() => undefined)
-        for (const { counter } of list) this.settling.delete(counter)
+    private async refuse({ counter, code, reason }: { counter: bigint, code: number, reason: string }): Promise<void> {
+        await this.outbox.fail(counter, code, reason).catch((error: unknown) => this.fail(error))
+        this.keep(counter)
+        this.report(counter, 'failed', 0n, code, reason)
         this.closeUnused()
     }
 
-    private report(counter: bigint, room: string, state: 'sent' | 'accepted' | 'failed', offset = 0n, code = 0,
-        reason = ''): void {
+    /** Takes another device ID, which has to be durable first (C-103). */
+    private async renew(): Promise<void> {
+        try {
+            this.device = await this.outbox.renewDevice()
+            this.driver.run((engine, now) => engine.renewDevice(this.device, now))
+        } catch (error) {
+            this.fail(error)
+            if (!this.isStopped) setTimeout(() => void this.renew(), retryDelay)
+        }
+    }
+
+    /** Stores an outcome with the others that arrive meanwhile. */
+    private accept({ counter, offset }: Accepted): void {
+        const known = this.keys.get(counter)
+        if (known?.isSettling === true || (known === undefined && !this.failed.delete(counter))) return
+        if (known !== undefined) known.isSettling = true
+        this.accepted.push({ counter, offset })
+        this.settling ??= Promise.resolve().then(() => this.settle())
+    }
+
+    /** An outcome that is lost is harmless (C-74): it is reported in any case. */
+    private async settle(): Promise<void> {
+        for (let list = this.accepted; list.length > 0; list = this.accepted) {
+            this.accepted = []
+            await this.outbox.accept(list).catch((error: unknown) => this.fail(error))
+            for (const { counter, offset } of list) this.report(counter, 'accepted', offset)
+        }
+        this.settling = undefined
+        this.closeUnused()
+    }
+
+    private report(counter: bigint, state: OutcomeState, offset = 0n, code = 0, reason = ''): void {
         const known = this.keys.get(counter)
         if (known === undefined) return
         if (state !== 'sent') this.keys.delete(counter)
-        this.onEvent({ type: 'outcome', key: known.key, room, state, offset, code, reason })
+        this.onEvent(outcome(known.key, known.room, state, offset, code, reason))
     }
 
     /** Keeps what a tab has to know that opens the room later. */
@@ -311,6 +360,10 @@ export class LocalCore implements Core {
             case 'closed': if (event.isFinal) this.rooms.delete(event.room)
         }
     }
+}
+
+function outcome(key: string, room: string, state: OutcomeState, offset: bigint, code: number, reason = ''): CoreEvent {
+    return { type: 'outcome', key, room, state, offset, code, reason }
 }
 
 /** The most time that a command of another tab can take, in milliseconds. */

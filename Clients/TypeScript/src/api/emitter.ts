@@ -1,10 +1,15 @@
 // Events with types.
 
+import { guarded } from '../client/report.js'
+
 /** Calls handlers of events by their names. */
 export class Emitter<Events extends object> {
     private readonly handlers = new Map<keyof Events, Set<(event: never) => void>>()
 
-    /** Calls the handler with each later event of this name. Returns a function that ends that. */
+    /**
+     * Calls the handler with each later event of this name. An error of a handler is reported like one that nothing has
+     * caught. Returns a function that ends that.
+     */
     on<Name extends keyof Events>(name: Name, handler: (event: Events[Name]) => void): () => void {
         const handlers = this.handlers.get(name) ?? new Set()
         this.handlers.set(name, handlers.add(handler as (event: never) => void))
@@ -14,6 +19,8 @@ export class Emitter<Events extends object> {
     }
 
     protected emit<Name extends keyof Events>(name: Name, event: Events[Name]): void {
-        for (const handler of [...this.handlers.get(name) ?? []]) (handler as (event: Events[Name]) => void)(event)
+        for (const handler of [...this.handlers.get(name) ?? []]) {
+            guarded(() => (handler as (event: Events[Name]) => void)(event))
+        }
     }
 }

@@ -1,10 +1,11 @@
 // Errors of the application's interface.
 
 import { codeName } from '../wire/errors.js'
+import { Code } from '../wire/registry.generated.js'
 
 /** The codes of errors that no frame carries. */
 export type LocalCode = 'outboxFull' | 'closed' | 'invalidPage' | 'invalidTransfer' | 'passwordNotPermitted' |
-    'noAnswer' | 'outcomeUnknown'
+    'noAnswer' | 'outcomeUnknown' | 'storageUnavailable' | 'keyInUse'
 
 /** A failure with a code: that of a frame (wire.md section 13.5), or a local one. */
 export class CodeError extends Error {
@@ -22,4 +23,12 @@ export class CodeError extends Error {
         super(reason === '' ? name : `${name}: ${reason}`)
         this.code = name
     }
+
+    /** The error of a storage, with a code. */
+    static of(error: unknown): CodeError {
+        return error instanceof CodeError ? error : new CodeError('storageUnavailable', String(error))
+    }
 }
+
+/** The error of an argument out of its range. */
+export const invalid = (reason: string): CodeError => new CodeError(Code.invalidValue, reason)

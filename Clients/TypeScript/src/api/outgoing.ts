@@ -9,7 +9,10 @@ import { CodeError } from './errors.js'
 export class Outgoing {
     /** `queued` until it was handed to a connection, then `sent` until the relay has stored or refused it. */
     state: 'queued' | 'sent' | 'accepted' | 'failed' = 'queued'
-    /** Resolves with the offset (0 if it is no longer known, W-64), or rejects with a CodeError. */
+    /**
+     * Resolves with the offset (0 if it is no longer known, W-64), or rejects with a CodeError: the relay's code,
+     * `expired`, `cancelled`, `outcomeUnknown`, or `closed` when the client was closed before there was an outcome.
+     */
     readonly accepted: Promise<bigint>
     /** The counter of the message, once it is stored: with account and device its identity (W-60). */
     counter: bigint | undefined
@@ -30,6 +33,11 @@ export class Outgoing {
     get text(): string | undefined {
         const tlv = readTLVs(this.content).find(({ tag }) => tag === Tag.text)
         return tlv === undefined ? undefined : textOf(this.content.subarray(tlv.start, tlv.end))
+    }
+
+    /** The client ends before there is an outcome. @internal */
+    abandon(error: CodeError): void {
+        this.reject(error)
     }
 
     /** @internal */

@@ -15,8 +15,10 @@ import type { Client } from './client.js'
 import type { Core, CoreEvent, RoomSnapshot } from './core.js'
 import { Emitter } from './emitter.js'
 import type { Fields } from '../wire/values.js'
-import { CodeError } from './errors.js'
-import type { Outbox, OutboxMessage } from '../outbox/outbox.js'
+import { CodeError, invalid } from './errors.js'
+import { guarded } from '../client/report.js'
+import { parseMessage } from '../messages/contents.js'
+import { type Outbox, randomKey, type StoredCursor } from '../outbox/outbox.js'
 import { Outgoing } from './outgoing.js'
 
 /** A message of a room. */
@@ -48,7 +50,7 @@ export interface RoomEvents {
     typing: Set<string>
     /** The relay has ended the session; with `isFinal` it is not opened again (R-13). */
     closed: { code: string, reason: string, isFinal: boolean }
-    /** The state of a message of this client, from any tab. */
+    /** The state of a message of this client, from any tab; `failed` with `cancelled` after `cancel`. */
     outgoing: { key: string, state: 'sent' | 'accepted' | 'failed', offset: bigint, code: string, reason: string }
 }
 
@@ -89,13 +91,14 @@ export class Room extends Emitter<RoomEvents> {
     private consumed = 0n
     private seen = 0n
     private timer: ReturnType<typeof setTimeout> | undefined
-    private isCursorDue = false
+    private cursorTimer: ReturnType<typeof setTimeout> | undefined
+    private fillTimer: ReturnType<typeof setTimeout> | undefined
     private typingTimer: ReturnType<typeof setTimeout> | undefined
     private readonly sending = new Map<string, Outgoing>()
 
     /** @internal */
     constructor(private readonly client: Client, readonly name: string, private readonly from: From,
-        private readonly core: Core, private readonly outbox: Outbox) {
+        private readonly core: Pick<Core, 'command'>, private readonly outbox: Outbox) {
         super()
         void this.open()
     }
@@ -125,88 +128,102 @@ export class Room extends Emitter<RoomEvents> {
      *
      * @param text 1 byte to about 1 MiB of UTF-8 (W-63, R-18)
      * @returns the message, when it is durable; `accepted` of it is its outcome
-     * @throws CodeError `outboxFull`
+     * @throws CodeError `outboxFull`, `storageUnavailable`, `closed`; `keyInUse` for a key of a different room
      */
-    send(text: string, options: SendOptions = {}): Promise<Outgoing> {
+    async send(text: string, options: SendOptions = {}): Promise<Outgoing> {
         return this.publish(Kind.text, textContent(text), options)
     }
 
     /**
      * Publishes a content of a kind of wire.md section 13.3, as `send`.
      *
-     * @throws WireError for a content that is no sequence of TLVs within the bounds of W-27
+     * @throws WireError for a content that `parseMessage` refuses, or that exceeds the bounds of W-27
      */
     async publish(kind: number, content: Uint8Array, options: SendOptions = {}): Promise<Outgoing> {
+        this.checkOpen()
+        const { key = randomKey(), timeToLive = 0 } = options
+        if (!isInteger(kind, 0xffff)) throw invalid('kind')
+        if (!(Math.abs(timeToLive) < 2 ** 32)) throw invalid('timeToLive')
         checkStructure(content, maxContentTLVs, maxContentTLVs)
-        const key = options.key ?? crypto.randomUUID()
-        const outgoing = this.sending.get(key) ?? new Outgoing(key, kind, content)
+        parseMessage(kind, content)
+        const known = this.sending.get(key)
+        const outgoing = known ?? new Outgoing(key, kind, content)
         this.sending.set(key, outgoing)
-        let messages: OutboxMessage[]
         try {
-            messages = await this.outbox.add([{ key, room: this.name, kind, content, timeToLive: options.timeToLive }])
+            const messages = await this.outbox.add([{ key, room: this.name, kind, content,
+                timeToLive: options.timeToLive }])
+            outgoing.counter ??= messages[0]?.counter
+            void this.core.command({ op: 'publish', messages }).catch(() => undefined)
         } catch (error) {
-            this.sending.delete(key)
+            if (known === undefined) this.sending.delete(key)
             throw error
         }
-        outgoing.counter = messages[0]?.counter
-        void this.core.command({ op: 'publish', messages }).catch(() => undefined)
-        if (options.key !== undefined) void this.checkOutcomes()
+        if (options.key !== undefined) await this.checkOutcome(outgoing)
         return outgoing
     }
 
     /** Answers a message (M-3). */
-    reply(to: Message, text: string): Promise<Outgoing> {
+    async reply(to: Message, text: string): Promise<Outgoing> {
         return this.publish(Kind.reply, bytesOfTLVs([Tag.target, targetOf(to)], [Tag.text, text]))
     }
 
     /** Replaces the text of an own message (M-4). */
-    edit(message: Message, text: string): Promise<Outgoing> {
+    async edit(message: Message, text: string): Promise<Outgoing> {
         return this.publish(Kind.edit, bytesOfTLVs([Tag.target, targetOf(message)], [Tag.text, text]))
     }
 
     /** Deletes a message for all readers (M-5). */
-    delete(message: Message): Promise<Outgoing> {
+    async delete(message: Message): Promise<Outgoing> {
         return this.publish(Kind.delete_, bytesOfTLVs([Tag.target, targetOf(message)]))
     }
 
     /** Adds or removes a reaction of 1 to 64 bytes, usually one emoji (M-6). */
-    react(message: Message, reaction: string, isRemoved = false): Promise<Outgoing> {
+    async react(message: Message, reaction: string, isRemoved = false): Promise<Outgoing> {
         return this.publish(Kind.reaction, bytesOfTLVs([Tag.target, targetOf(message)], [Tag.reaction, reaction],
             ...(isRemoved ? [[Tag.removed, new Uint8Array([1])] as [number, Uint8Array]] : [])))
     }
 
     /** The messages of this client in the room that have no outcome or have failed, also those of earlier pages. */
     async outgoing(): Promise<Outgoing[]> {
+        this.client.signal.throwIfAborted()
         const messages = await this.outbox.messages()
-        return messages.filter(({ room }) => room === this.name).map((message) => {
-            const known = this.sending.get(message.key) ?? new Outgoing(message.key, message.kind, message.content)
-            known.counter = message.counter
-            if (message.status === 'failed') known.settle('failed', 0n, message.code ?? 0, message.reason ?? '')
-            else this.sending.set(message.key, known)
-            return known
-        })
+        return Promise.all(messages.filter(({ room }) => room === this.name).map(async (message) => {
+            const known = this.sending.get(message.key)
+            const outgoing = known ?? new Outgoing(message.key, message.kind, message.content)
+            outgoing.counter = message.counter
+            if (message.status === 'failed') {
+                outgoing.settle('failed', 0n, message.code ?? 0, message.reason ?? '')
+            } else if (known === undefined) {
+                this.sending.set(message.key, outgoing)
+                await this.checkOutcome(outgoing)
+            }
+            return outgoing
+        }))
     }
 
-    /** Removes a message that was not handed over or has failed. Returns whether it was there (R-27). */
+    /**
+     * Removes a message that was not handed over or has failed; its `accepted` rejects with `cancelled`. Returns
+     * whether it was there (R-27).
+     */
     async cancel(key: string): Promise<boolean> {
-        const isRemoved = await this.core.command({ op: 'cancel', key }) as boolean
-        if (isRemoved) this.sending.delete(key)
-        return isRemoved
+        return await this.core.command({ op: 'cancel', room: this.name, key }) as boolean
     }
 
     /** Publishes the content of a failed message again, under a new counter (C-77). */
     async retry(key: string): Promise<Outgoing | undefined> {
-        const message = await this.outbox.retry(key, crypto.randomUUID())
+        this.checkOpen()
+        const message = await this.outbox.retry(key, randomKey())
         if (message === undefined) return undefined
         const outgoing = new Outgoing(message.key, message.kind, message.content)
         outgoing.counter = message.counter
         this.sending.set(message.key, outgoing)
-        await this.core.command({ op: 'publish', messages: [message] })
+        void this.core.command({ op: 'publish', messages: [message] }).catch(() => undefined)
         return outgoing
     }
 
     /** A person has seen the messages up to this offset (R-33). */
     markRead(offset: bigint): void {
+        if (!isU64(offset)) throw invalid('offset')
         if (offset > this.seen) this.seen = offset
         this.acknowledge()
     }
@@ -215,6 +232,7 @@ export class Room extends Emitter<RoomEvents> {
     setTyping(isTyping: boolean): void {
         const wasTyping = this.typingTimer !== undefined
         clearTimeout(this.typingTimer)
+        if (isTyping && this.isClosed) return
         this.typingTimer = isTyping ? setTimeout(() => this.setTyping(false), 6_000) : undefined
         if (isTyping !== wasTyping) {
             void this.core.command({ op: 'typing', room: this.name, isTyping }).catch(() => undefined)
@@ -226,9 +244,11 @@ export class Room extends Emitter<RoomEvents> {
      *
      * @param place `before`, an offset, or `since`, milliseconds since 1970
      * @param limit the most messages, 1 to 256; a page has at most about 15 KiB (R-81)
-     * @throws CodeError, `invalidPage` for an answer that a client refuses (R-85)
+     * @throws CodeError, `invalidPage` for an answer that a client refuses (R-85), `closed`
      */
-    history(place: { before: bigint } | { since: number }, limit = 50): Promise<Message[]> {
+    async history(place: { before: bigint } | { since: number }, limit = 50): Promise<Message[]> {
+        const isPlace = 'before' in place ? isU64(place.before) : isInteger(place.since, Number.MAX_SAFE_INTEGER)
+        if (!isPlace || limit === 0 || !isInteger(limit, pageLimit)) throw invalid('place or limit')
         return this.page('before' in place ? { before: place.before } : { acceptedAt: BigInt(place.since) }, limit)
     }
 
@@ -237,33 +257,69 @@ export class Room extends Emitter<RoomEvents> {
      *
      * @param file the bytes
      * @param progress is called with the bytes that are durable at the relay
+     * @throws WireError for a description beyond its bounds, CodeError
      */
     async sendFile(file: Blob, description: FileDescription = {}, progress?: (bytes: number) => void):
         Promise<Outgoing> {
+        this.checkOpen()
+        const content = (digest: Uint8Array): Uint8Array => attachmentContent(digest, file.size, description)
+        parseMessage(Kind.attachment, content(new Uint8Array(32)))
         const digest = await uploadFile((method, content) => this.fileRequest(method, content), file,
-            description.mediaType ?? file.type, progress)
-        return this.publish(Kind.attachment, attachmentContent(digest, file.size, description))
+            description.mediaType ?? file.type, (bytes) => guarded(() => progress?.(bytes)), this.client.signal)
+        return this.publish(Kind.attachment, content(digest))
     }
 
     /** Downloads an attachment of the room and verifies its digest (R-110). */
     download(digest: Uint8Array, progress?: (bytes: number) => void): Promise<Uint8Array> {
-        return downloadFile((method, content) => this.fileRequest(method, content), digest, progress)
+        return downloadFile((method, content) => this.fileRequest(method, content), digest,
+            (bytes) => guarded(() => progress?.(bytes)))
     }
 
-    /** Leaves the room. The messages without an outcome are published nevertheless, by this client or a later one. */
-    async close(): Promise<void> {
+    /**
+     * Leaves the room. The messages without an outcome are published nevertheless, by this client or a later one;
+     * further ones reject with `closed`.
+     */
+    close(): Promise<void> {
+        return this.end(undefined)
+    }
+
+    /** @param error why the client ends, if it does. @internal */
+    async end(error: CodeError | undefined): Promise<void> {
+        if (error !== undefined) {
+            for (const outgoing of this.sending.values()) outgoing.abandon(error)
+            this.sending.clear()
+        }
         if (this.isClosed) return
         this.isClosed = true
         this.setTyping(false)
-        this.flushAcknowledgement()
+        clearTimeout(this.fillTimer)
+        if (error !== undefined && error.code !== 'closed') this.failure = error
         this.wake()
         this.client.forget(this)
+        const stored = this.flush()
         await this.core.command({ op: 'close', room: this.name }).catch(() => undefined)
+        await stored
+    }
+
+    /** Reports and stores what the application has taken. @internal */
+    flush(): Promise<void> {
+        this.flushAcknowledgement()
+        return this.storeCursor()
     }
 
     /** @internal */
     get isSending(): boolean {
         return this.sending.size > 0
+    }
+
+    /** The outcomes that are not known yet. @internal */
+    get pending(): Promise<bigint>[] {
+        return [...this.sending.values()].map(({ accepted }) => accepted)
+    }
+
+    private checkOpen(): void {
+        this.client.signal.throwIfAborted()
+        if (this.isClosed) throw new CodeError('closed')
     }
 
     // MARK: Receiving
@@ -272,9 +328,12 @@ export class Room extends Emitter<RoomEvents> {
         if (this.consumed < (this.lastTaken ?? 0n)) {
             this.consumed = this.lastTaken!
             this.acknowledge()
-            this.storeCursor()
+            if ('stored' in this.from) this.cursorTimer ??= setTimeout(() => void this.storeCursor(), cursorDelay)
+            if (this.isClosed) await this.storeCursor()
         }
         for (;;) {
+            if (this.failure !== undefined && this.queue.length === 0) throw this.failure
+            if (this.isClosed) return { done: true, value: undefined }
             const message = this.queue.shift()
             if (message !== undefined) {
                 this.lastTaken = message.offset
@@ -282,8 +341,6 @@ export class Room extends Emitter<RoomEvents> {
                 if (this.hasRoom) void this.fill()
                 return { done: false, value: message }
             }
-            if (this.failure !== undefined) throw this.failure
-            if (this.isClosed) return { done: true, value: undefined }
             await new Promise<void>((resolve) => this.waiting.push(resolve))
         }
     }
@@ -296,7 +353,14 @@ export class Room extends Emitter<RoomEvents> {
 
     /** Opens the room at the leader, from the position of this tab. Called again when there is another leader. */
     async open(): Promise<void> {
-        const stored = 'stored' in this.from ? await this.outbox.cursor(this.name) : undefined
+        this.failure = undefined
+        let stored: StoredCursor | undefined
+        try {
+            stored = 'stored' in this.from ? await this.outbox.cursor(this.name) : undefined
+        } catch (error) {
+            this.failure = CodeError.of(error)
+            return this.wake()
+        }
         const { position, from } = this
         const start = position !== undefined ? { cursor: position, log: this.log } :
             'offset' in from ? { cursor: from.offset, log: from.log } :
@@ -373,7 +437,7 @@ export class Room extends Emitter<RoomEvents> {
         this.emit('opened', { head, first: snapshot.first, log, isReset })
         this.emit('members', this.members)
         void this.fill()
-        void this.checkOutcomes()
+        for (const outgoing of [...this.sending.values()]) void this.checkOutcome(outgoing)
         this.acknowledge()
     }
 
@@ -421,7 +485,8 @@ export class Room extends Emitter<RoomEvents> {
                 if (page.length === 0) this.skip(from + 1n, this.highest)
             }
         } catch {
-            setTimeout(() => void this.fill(), retryDelay)
+            if (this.isClosed || this.failure !== undefined) return
+            this.fillTimer = setTimeout(() => void this.fill(), retryDelay)
         } finally {
             this.isFilling = false
         }
@@ -484,19 +549,22 @@ export class Room extends Emitter<RoomEvents> {
 
     // MARK: Outcomes and cursors
 
-    /** Outcomes that were reported while this tab could not hear them. */
-    private async checkOutcomes(): Promise<void> {
-        for (const [key, outgoing] of [...this.sending]) {
-            const outcome = await this.outbox.outcome(key)
+    /** An outcome that was reported while this tab could not hear it. */
+    private async checkOutcome(outgoing: Outgoing): Promise<void> {
+        try {
+            const outcome = await this.outbox.outcome(outgoing.key)
             if (outcome.state === 'accepted') outgoing.settle('accepted', outcome.offset, 0, '')
             else if (outcome.state === 'failed') outgoing.settle('failed', 0n, outcome.code, outcome.reason)
-            else continue
-            this.sending.delete(key)
+            else return
+            this.sending.delete(outgoing.key)
+        } catch (error) {
+            this.client.fail(error)
+            outgoing.abandon(CodeError.of(error))
         }
     }
 
     private acknowledge(): void {
-        this.timer ??= setTimeout(() => this.flushAcknowledgement(), acknowledgeDelay)
+        if (!this.isClosed) this.timer ??= setTimeout(() => this.flushAcknowledgement(), acknowledgeDelay)
     }
 
     private flushAcknowledgement(): void {
@@ -507,14 +575,13 @@ export class Room extends Emitter<RoomEvents> {
             .catch(() => undefined)
     }
 
-    private storeCursor(): void {
-        if (!('stored' in this.from) || this.isCursorDue) return
-        this.isCursorDue = true
-        setTimeout(() => {
-            this.isCursorDue = false
-            if (this.log === undefined) return
-            void this.outbox.setCursor(this.name, { log: this.log, offset: this.consumed }).catch(() => undefined)
-        }, cursorDelay)
+    private async storeCursor(): Promise<void> {
+        clearTimeout(this.cursorTimer)
+        const isDue = this.cursorTimer !== undefined && this.log !== undefined
+        this.cursorTimer = undefined
+        if (!isDue) return
+        await this.outbox.setCursor(this.name, { log: this.log!, offset: this.consumed })
+            .catch((error: unknown) => this.client.fail(error))
     }
 
     private async fileRequest(method: string, content: Uint8Array): Promise<Answer> {
@@ -522,6 +589,19 @@ export class Room extends Emitter<RoomEvents> {
             op: 'request', place: { files: this.name }, method, content, duration: requestDuration,
         }) as Answer
     }
+}
+
+const isU64 = (value: unknown): boolean => typeof value === 'bigint' && value >= 0n && value < 1n << 64n
+const isInteger = (value: unknown, most: number): boolean =>
+    Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= most
+
+/** @throws CodeError `invalidValue` for a beginning that is none */
+export function checkFrom(from: From): void {
+    const { offset, log, tail, stored } = from as Record<string, unknown>
+    const isTail = isInteger(tail, 2 ** 32 - 1)
+    const isValid = 'offset' in from ? isU64(offset) && (log === undefined || isU64(log)) :
+        'stored' in from ? stored === true && (tail === undefined || isTail) : isTail
+    if (!isValid) throw invalid('offset, log, tail or stored')
 }
 
 /** The reference to a message in contents (M-2). */

@@ -1,11 +1,11 @@
 // One tab leads: it has the engine, and the others use it by messages (Web Locks, BroadcastChannel).
 
 import { type Command, commandTimeout, type Core, type CoreEvent } from './core.js'
-import { CodeError } from './errors.js'
+import { CodeError, type LocalCode } from './errors.js'
 
 type Envelope =
     | { kind: 'command', from: string, id: number, command: Command }
-    | { kind: 'reply', to: string, id: number, reply?: unknown, failure?: string }
+    | { kind: 'reply', to: string, id: number, reply?: unknown, failure?: { code: string, reason: string } }
     | { kind: 'event', event: CoreEvent }
     | { kind: 'bye', from: string }
 
@@ -49,10 +49,6 @@ export class SharedCore implements Core {
         const request = this.request = new AbortController()
         navigator.locks.request(this.name, { signal: request.signal }, () => this.becomeLeader(request.signal))
             .catch(() => undefined)
-    }
-
-    get isLeader(): boolean {
-        return this.local !== undefined
     }
 
     /** Commands are idempotent: they are sent again to the next leader. */
@@ -133,7 +129,10 @@ export class SharedCore implements Core {
                 const { from, id } = envelope
                 this.perform(from, envelope.command).then((reply) =>
                     this.post({ kind: 'reply', to: from, id, reply }), (error: unknown) =>
-                    this.post({ kind: 'reply', to: from, id, failure: String(error) }))
+                    {
+                    const { code, reason } = CodeError.of(error)
+                    this.post({ kind: 'reply', to: from, id, failure: { code, reason } })
+                })
                 return
             }
             case 'bye':
@@ -147,7 +146,7 @@ export class SharedCore implements Core {
                 this.waiting.delete(envelope.id)
                 clearTimeout(known.timer)
                 if (envelope.failure === undefined) known.resolve(envelope.reply)
-                else known.reject(new CodeError('noAnswer', envelope.failure))
+                else known.reject(new CodeError(envelope.failure.code as LocalCode, envelope.failure.reason))
             }
         }
     }

@@ -32,7 +32,9 @@ export function tcp(authorities?: string | Uint8Array): Connect {
         socket.on('error', ({ code }) => {
             isRefused = code === 'ECONNREFUSED'
         })
+        let cutTimer: ReturnType<typeof setTimeout> | undefined
         socket.on('close', () => {
+            clearTimeout(cutTimer)
             if (!hasEnded) events.ended(isRefused)
             hasEnded = true
         })
@@ -48,7 +50,7 @@ export function tcp(authorities?: string | Uint8Array): Connect {
                 }
                 socket.end()
                 // A carrier that the peer does not end is cut (C-60).
-                setTimeout(() => socket.destroy(), cutDelay)
+                cutTimer = setTimeout(() => socket.destroy(), cutDelay)
             },
         }
     }

@@ -3,6 +3,7 @@
 import type { Carrier, Connect } from '../carriers/carrier.js'
 import type { Credential, Engine, Output } from './engine.js'
 import type { EngineEvent } from './events.js'
+import { guarded } from './report.js'
 
 /** A way to authenticate: a token, or the exchange of a password. One is made for each attempt. */
 export interface Authentication {
@@ -19,6 +20,7 @@ export class Driver {
     private readonly carriers = new Map<number, Carrier>()
     private timer: ReturnType<typeof setTimeout> | undefined
     private isPerforming = false
+    private isClosed = false
     private authentication: Authentication | undefined
 
     /**
@@ -40,6 +42,12 @@ export class Driver {
         this.perform()
     }
 
+    /** Leaves in good order. Nothing is due when the carriers have ended. */
+    close(): void {
+        this.isClosed = true
+        this.run((engine, now) => engine.disconnect(now))
+    }
+
     private perform(): void {
         if (this.isPerforming) return
         this.isPerforming = true
@@ -52,7 +60,7 @@ export class Driver {
         }
         clearTimeout(this.timer)
         const { deadline } = this.engine
-        if (deadline === Infinity) return
+        if (deadline === Infinity || (this.isClosed && this.carriers.size === 0)) return
         const wait = Math.min(Math.max(Math.ceil(deadline - Driver.now()), 1), longestTimer)
         this.timer = setTimeout(() => this.run((engine, now) => engine.poll(now)), wait)
     }
@@ -71,7 +79,8 @@ export class Driver {
                 parts.push(next.bytes)
                 index++
             }
-            this.carriers.get(output.connection)?.send(parts.length === 1 ? output.bytes : joined(parts))
+            const bytes = parts.length === 1 ? output.bytes : joined(parts)
+            guarded(() => this.carriers.get(output.connection)?.send(bytes))
         }
     }
 
@@ -79,7 +88,7 @@ export class Driver {
         switch (output.type) {
             case 'connect': this.open(output.connection, output.endpoint); break
             case 'end':
-                this.carriers.get(output.connection)?.end(output.isAbrupt)
+                guarded(() => this.carriers.get(output.connection)?.end(output.isAbrupt))
                 if (output.isAbrupt) this.carriers.delete(output.connection)
                 break
             case 'authenticate':
@@ -102,7 +111,7 @@ export class Driver {
                     if (credential !== undefined) this.run((e, now) => e.renewed(output.connection, credential, now))
                 }, () => undefined)
                 break
-            case 'event': this.onEvent(output.event)
+            case 'event': guarded(() => this.onEvent(output.event))
         }
     }
 

@@ -147,6 +147,9 @@ export class Engine {
     disconnect(now: number): void {
         this.isWanted = false
         this.policy.cancel()
+        const { attached } = this
+        if (attached !== undefined) for (const room of this.rooms.values()) room.flush(attached)
+        this.poll(now)
         this.endLink()
         if (this.connection !== undefined) this.finish(this.connection, Code.none, now)
         this.setState('offline', Code.none, '')

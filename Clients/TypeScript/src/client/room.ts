@@ -39,6 +39,8 @@ interface Pending extends Outgoing {
     /** Whether the relay has taken its counter for another message: answers to it are ignored (R-152). */
     isReused: boolean
     isMarkRequested: boolean
+    /** Whether the relay may have accepted it: a refusal of the room does not fail it (R-13, C-74). */
+    isUncertain: boolean
     /** The session that it was published on, if it was on the current one. */
     session: number | undefined
     /** The session of its first publication by this process (R-152). */
@@ -56,7 +58,11 @@ export interface Start {
 /** The state of a room at an engine. */
 export class RoomMachine {
     readonly channel: Channel
-    private pending: Pending[] = []
+    /** In the order of the counters. */
+    private pending = new Map<bigint, Pending>()
+    private highest = 0n
+    /** No message expires before this instant. It can be too early. */
+    private expiresAt = Infinity
     private cursor: bigint
     private log: bigint | undefined
     private tail: number | undefined
@@ -82,39 +88,42 @@ export class RoomMachine {
 
     /** Whether a message waits for its outcome. */
     get isWaiting(): boolean {
-        return this.pending.length > 0
+        return this.pending.size > 0
     }
 
     get position(): { cursor: bigint, log: bigint | undefined } {
         return { cursor: this.cursor, log: this.log }
     }
 
-    /** Adds a message behind those with lower counters. */
+    /** Adds a message behind those with lower counters. In a room that was given up it fails (R-13). */
     publish(message: Outgoing): void {
-        if (this.pending.some(({ counter }) => counter === message.counter)) return
-        this.pending.push({
-            ...message, isMarkRequested: message.isMarked, session: undefined,
-            isOld: message.isOfEarlierProcess === true && (message.isMarked || message.expiresAt === undefined),
-            isReused: false,
-            firstSession: message.isOfEarlierProcess === true ? -1 : undefined,
+        const { counter, isMarked, expiresAt = Infinity, isOfEarlierProcess = false } = message
+        if (this.pending.has(counter)) return
+        const isOld = isOfEarlierProcess && (isMarked || expiresAt === Infinity)
+        const added: Pending = {
+            ...message, isMarkRequested: isMarked, session: undefined, isOld, isReused: false,
+            isUncertain: isOld || isMarked, firstSession: isOfEarlierProcess ? -1 : undefined,
             firstPublishedAt: undefined,
-        })
-        this.pending.sort((a, b) => a.counter < b.counter ? -1 : 1)
+        }
+        this.pending.set(counter, added)
+        if (counter < this.highest) this.pending = new Map([...this.pending].sort(([a], [b]) => a < b ? -1 : 1))
+        else this.highest = counter
+        if (!isMarked) this.expiresAt = Math.min(this.expiresAt, expiresAt)
+        const { givenUp } = this.channel
+        if (givenUp !== undefined && !added.isUncertain) this.fail(added, givenUp)
     }
 
     /** A message with a time to live was marked durably (C-75). */
     marked(counter: bigint): void {
-        const message = this.pending.find((each) => each.counter === counter)
+        const message = this.pending.get(counter)
         if (message !== undefined) message.isMarked = true
     }
 
     /** Removes a message that was not handed over, and returns whether it was (R-27, C-76). */
     cancel(counter: bigint): boolean {
-        const message = this.pending.find((each) => each.counter === counter)
+        const message = this.pending.get(counter)
         if (message === undefined || message.firstPublishedAt !== undefined || message.isMarked) return false
-        if (message.isOld) return false
-        this.pending = this.pending.filter((each) => each !== message)
-        return true
+        return !message.isOld && this.pending.delete(counter)
     }
 
     /** The application has consumed or seen the messages up to an offset (R-33). */
@@ -136,14 +145,23 @@ export class RoomMachine {
 
     close(link: Link | undefined): void {
         this.isClosing = true
-        if (this.channel.session !== undefined) link?.close(this.channel.session)
+        const { session } = this.channel
+        if (session === undefined || link === undefined) return
+        this.flush(link)
+        link.close(session)
+    }
+
+    /** Sends the receipts that are due later: the session ends. */
+    flush(link: Link): void {
+        const { session, isOpen } = this.channel
+        if (session !== undefined && isOpen && link.isUsable(session)) this.sendReceipts(session, link)
     }
 
     /** The link has ended (C-36). */
     lost(): void {
         this.channel.lost()
-        for (const message of this.pending) {
-            message.session = undefined
+        this.endSession(true)
+        for (const message of this.pending.values()) {
             // IDs of sessions begin anew with the next link.
             if (message.firstSession !== undefined) message.firstSession = -1
         }
@@ -159,24 +177,28 @@ export class RoomMachine {
 
     /** The next instant at which `expire` has something to do. */
     get expiry(): number {
-        const ends = this.pending.map(({ isMarked, expiresAt }) => isMarked ? Infinity : expiresAt ?? Infinity)
-        return Math.min(Infinity, ...ends, ...this.typists.values())
+        return Math.min(this.expiresAt, ...this.typists.values())
     }
 
     /** Fails what has expired, with or without a connection. */
     expire(now: number): void {
-        for (const message of [...this.pending]) {
-            if (!message.isMarked && (message.expiresAt ?? Infinity) <= now) this.fail(message, Code.expired)
-            else if (now - (message.firstPublishedAt ?? now) > maxPublishing) this.fail(message, outcomeUnknown)
-        }
         for (const [account, until] of [...this.typists]) if (until <= now) this.setTypist(account, undefined)
+        if (now < this.expiresAt) return
+        this.expiresAt = Infinity
+        for (const message of this.pending.values()) {
+            const { isMarked, expiresAt = Infinity, firstPublishedAt = Infinity } = message
+            const end = isMarked ? Infinity : expiresAt
+            if (end <= now) this.fail(message, Code.expired)
+            else if (now - firstPublishedAt > maxPublishing) this.fail(message, outcomeUnknown)
+            else this.expiresAt = Math.min(this.expiresAt, end, firstPublishedAt + maxPublishing + 1)
+        }
     }
 
     /** Sends what can be sent on the connection. */
     poll(link: Link, now: number): void {
         if (this.reuseAt === Infinity) return
         if (this.reuseAt !== undefined) {
-            const isAnswered = !this.pending.some(({ session }) => session !== undefined)
+            const isAnswered = ![...this.pending.values()].some(({ session }) => session !== undefined)
             if (isAnswered || now >= this.reuseAt || this.channel.session === undefined) {
                 this.reuseAt = Infinity
                 this.emit({ type: 'reused' })
@@ -186,7 +208,7 @@ export class RoomMachine {
         if (!this.isClosing) this.channel.poll(link, () => this.openFields(), now)
         const { session } = this.channel
         if (session === undefined || !link.isUsable(session)) return
-        for (const message of [...this.pending]) {
+        for (const message of this.pending.values()) {
             if (message.session === session) continue
             // The relay adds its fields within maxMessage (R-18).
             if (message.content.length > link.limits.maxMessage - relayBytes - messageBytes) {
@@ -220,7 +242,9 @@ export class RoomMachine {
             fields['timeToLive'] = Math.max(Math.ceil(message.expiresAt - now), 1)
         }
         message.session = session
+        message.isUncertain ||= this.channel.isOpen
         message.firstPublishedAt ??= now
+        this.expiresAt = Math.min(this.expiresAt, message.firstPublishedAt + maxPublishing + 1)
         message.firstSession ??= session
         link.send(session, Type.data, fields)
         if (isFirst) this.emit({ type: 'published', room: this.name, counter: message.counter })
@@ -277,6 +301,7 @@ export class RoomMachine {
     /** The log, the cursor and the receipts of a new session (R-10, R-12, R-156, R-33). */
     private opened(opened: OpenedBody, now: number): void {
         this.channel.opened()
+        for (const message of this.pending.values()) message.isUncertain ||= message.session !== undefined
         const { head, first, log } = opened
         const before = this.cursor
         const isOther = this.log !== undefined && log !== undefined && this.log !== log
@@ -295,9 +320,10 @@ export class RoomMachine {
         this.sentDelivered = this.sentRead = 0n
         if (this.delivered > 0n) this.receiptAt = now
         const { counter } = opened
-        const isUnknown = counter !== undefined && !this.pending.some((each) => each.counter === counter)
-        const others = isUnknown ? this.pending.filter((each) => counter > each.counter + 63n && !each.isOld) : []
-        for (const message of others) this.reuse(message, now)
+        const isUnknown = counter !== undefined && !this.pending.has(counter)
+        for (const message of this.pending.values()) {
+            if (isUnknown && counter > message.counter + 63n && !message.isOld) this.reuse(message, now)
+        }
         this.emit({
             type: 'opened', room: this.name, head, first, log: log ?? 0n, cursor: this.cursor,
             members: opened.member, isReset, keeps: bound,
@@ -326,8 +352,8 @@ export class RoomMachine {
 
     private accepted({ acceptedRun }: AcceptedBody, now: number): void {
         for (const { counter: from, count, offset: at } of acceptedRun) {
-            for (const message of this.pending.filter(({ counter }) => counter >= from &&
-                counter < from + BigInt(count))) {
+            for (const message of this.pending.values()) {
+                if (message.counter < from || message.counter >= from + BigInt(count)) continue
                 const offset = at === 0n ? 0n : at + (message.counter - from)
                 // Another message has this counter if this one was never published before (R-152).
                 const isOfThisSession = message.firstSession !== undefined && message.firstSession === message.session
@@ -336,7 +362,7 @@ export class RoomMachine {
                     this.reuse(message, now)
                     continue
                 }
-                this.pending = this.pending.filter((each) => each !== message)
+                this.pending.delete(message.counter)
                 this.emit({ type: 'accepted', room: this.name, counter: message.counter, offset })
             }
         }
@@ -344,7 +370,7 @@ export class RoomMachine {
 
     private receipt(receipt: ReceiptBody, now: number): void {
         if (receipt.receiptKind === ReceiptKind.refused) {
-            const message = this.pending.find(({ counter }) => counter === receipt.counter)
+            const message = this.pending.get(receipt.counter!)
             if (message === undefined || message.isReused) return
             if (receipt.code === Code.counterReused) {
                 this.reuse(message, now)
@@ -377,20 +403,25 @@ export class RoomMachine {
     }
 
     private ended(event: Extract<LinkEvent, { kind: 'ended' }>, now: number): void {
-        const { code } = event
+        const { code, reason = '' } = event
+        // A session that was refused at its opening has accepted nothing.
+        this.endSession(code === Code.none)
         const isAgain = this.channel.ended(event, now)
-        for (const message of this.pending) message.session = undefined
-        this.emit({ type: 'closed', room: this.name, code, reason: event.reason ?? '', isFinal: !isAgain })
+        this.emit({ type: 'closed', room: this.name, code, reason, isFinal: !isAgain })
         if (isAgain) return
-        // The outcome of what was published is unknown (C-74).
-        for (const message of [...this.pending]) {
-            const isKept = message.firstPublishedAt !== undefined || message.isMarked || message.isOld
-            if (!isKept) this.fail(message, code, event.reason)
+        for (const message of this.pending.values()) if (!message.isUncertain) this.fail(message, code, reason)
+    }
+
+    /** What was published on the session is published again; with `isUncertain` the relay may have accepted it. */
+    private endSession(isUncertain: boolean): void {
+        for (const message of this.pending.values()) {
+            message.isUncertain ||= isUncertain && message.session !== undefined
+            message.session = undefined
         }
     }
 
     private fail(message: Pending, code: number, reason = ''): void {
-        this.pending = this.pending.filter((each) => each !== message)
+        this.pending.delete(message.counter)
         this.emit({ type: 'failed', room: this.name, counter: message.counter, code, reason })
     }
 
@@ -404,9 +435,9 @@ export class RoomMachine {
     /** The device has another ID: everything is published for the first time. */
     renewed(): void {
         this.reuseAt = undefined
-        for (const message of this.pending) {
+        for (const message of this.pending.values()) {
             message.session = message.firstSession = message.firstPublishedAt = undefined
-            message.isOld = message.isReused = false
+            message.isOld = message.isReused = message.isUncertain = false
         }
     }
 }

@@ -1,7 +1,8 @@
 // An outbox in IndexedDB, which all tabs of an origin share. Each method is one transaction.
 
+import { CodeError } from '../api/errors.js'
 import {
-    type Accepted, bounds, checkBounds, type Draft, type Outbox, type OutboxMessage, type Outcome, outcomeOf,
+    type Accepted, bounds, checkBounds, checkRoom, type Draft, type Outbox, type OutboxMessage, type Outcome, outcomeOf,
     randomDevice, type StoredCursor, stored,
 } from './outbox.js'
 
@@ -18,6 +19,8 @@ interface Identity {
 }
 
 const stores = ['meta', 'messages', 'outcomes', 'cursors'] as const
+/** The rows that are read together. */
+const page = 64
 const fromRow = (row: Row): OutboxMessage => ({ ...row, counter: BigInt(row.counter) })
 const isWaiting = ({ status }: Row): boolean => status !== 'failed'
 
@@ -34,8 +37,11 @@ type Stores = Record<typeof stores[number], IDBObjectStore>
 export class IndexedDBOutbox implements Outbox {
     private readonly database: Promise<IDBDatabase>
 
-    /** @param name the name of the database, one for each account and server */
-    constructor(name: string) {
+    /**
+     * @param name the name of the database, one for each account and server
+     * @param onLost is called when the database was deleted: what was stored, the device ID too, is gone
+     */
+    constructor(name: string, onLost: (error: CodeError) => void) {
         const request = indexedDB.open(name, 1)
         request.onupgradeneeded = () => {
             const database = request.result
@@ -46,7 +52,11 @@ export class IndexedDBOutbox implements Outbox {
         }
         this.database = done(request)
         this.database.then((database) => {
-            database.onversionchange = () => database.close()
+            const lost = (): void => {
+                database.close()
+                onLost(new CodeError('storageUnavailable', 'the database was deleted or replaced'))
+            }
+            database.onversionchange = database.onclose = lost
         }, () => undefined)
     }
 
@@ -77,31 +87,34 @@ export class IndexedDBOutbox implements Outbox {
         })
     }
 
-    accept(accepted: Accepted[]): Promise<(string | undefined)[]> {
+    accept(accepted: Accepted[]): Promise<void> {
         return this.update(async (s) => {
-            const keys: (string | undefined)[] = []
             for (const { counter, offset } of accepted) {
                 const row = await done<Row | undefined>(s.messages.get(Number(counter)))
-                keys.push(row?.key)
                 if (row === undefined) continue
                 await this.release(s, row)
                 s.messages.delete(row.counter)
-                s.outcomes.put({ key: row.key, offset, at: Date.now() })
+                s.outcomes.put({ key: row.key, room: row.room, offset, at: Date.now() })
             }
             await prune(s.outcomes, bounds.outcomes)
-            return keys
         }, 'readwrite', 'relaxed')
     }
 
-    fail(counter: bigint, code: number, reason: string): Promise<string | undefined> {
+    fail(counter: bigint, code: number, reason: string): Promise<void> {
         return this.update(async (s) => {
             const row = await done<Row | undefined>(s.messages.get(Number(counter)))
-            if (row === undefined) return undefined
+            if (row === undefined) return
             await this.release(s, row)
             s.messages.put({ ...row, status: 'failed', code, reason })
-            const failed = (await done<Row[]>(s.messages.getAll())).filter(({ status }) => status === 'failed')
-            for (const { counter: old } of failed.slice(0, -bounds.failed)) s.messages.delete(old)
-            return row.key
+            const { count } = await this.identity(s)
+            let excess = await done(s.messages.count()) - count - bounds.failed
+            for (let from = 0; excess > 0;) {
+                const rows = await done<Row[]>(s.messages.getAll(IDBKeyRange.lowerBound(from, true), page))
+                for (const { counter: old, status } of rows) {
+                    if (status === 'failed' && excess-- > 0) s.messages.delete(old)
+                }
+                from = rows.at(-1)?.counter ?? Infinity
+            }
         })
     }
 
@@ -149,11 +162,10 @@ export class IndexedDBOutbox implements Outbox {
         const result: OutboxMessage[] = []
         for (const draft of drafts) {
             const known = await done<Row | undefined>(s.messages.index('key').get(draft.key))
-            if (known !== undefined) {
-                result.push(fromRow(known))
-                continue
-            }
-            if (await done(s.outcomes.get(draft.key)) !== undefined) continue
+            const accepted = await done<{ room?: string } | undefined>(s.outcomes.get(draft.key))
+            checkRoom(known ?? accepted, draft)
+            if (known !== undefined) result.push(fromRow(known))
+            if (known !== undefined || accepted !== undefined) continue
             checkBounds(identity.count + 1, identity.bytes + draft.content.length)
             const row: Row = { ...stored(draft, 0n), counter: identity.nextCounter++ }
             identity.count++

@@ -1,15 +1,21 @@
 // An outbox in memory: its messages end with the process.
 
 import {
-    type Accepted, checkBounds, type Draft, type Outbox, type OutboxMessage, type Outcome, outcomeOf, randomDevice,
-    type StoredCursor, stored,
+    type Accepted, bounds, checkBounds, checkRoom, type Draft, type Outbox, type OutboxMessage, type Outcome, outcomeOf,
+    randomDevice, type StoredCursor, stored,
 } from './outbox.js'
 
 export class MemoryOutbox implements Outbox {
     private id = randomDevice()
     private nextCounter = 1n
-    private rows: OutboxMessage[] = []
-    private readonly accepted = new Map<string, bigint>()
+    /** By the counter, in its order, and by the key. */
+    private readonly rows = new Map<bigint, OutboxMessage>()
+    private readonly byKey = new Map<string, OutboxMessage>()
+    /** The messages without an outcome, and the bytes of their contents. */
+    private count = 0
+    private bytes = 0
+    private readonly failed = new Set<OutboxMessage>()
+    private readonly accepted = new Map<string, { room: string, offset: bigint }>()
     private readonly cursors = new Map<string, StoredCursor>()
 
     async device(): Promise<bigint> {
@@ -21,60 +27,70 @@ export class MemoryOutbox implements Outbox {
     }
 
     async add(drafts: Draft[]): Promise<OutboxMessage[]> {
-        return drafts.filter(({ key }) => !this.accepted.has(key)).map((draft) => {
-            const known = this.rows.find(({ key }) => key === draft.key)
-            if (known !== undefined) return known
-            const waiting = this.rows.filter(({ status }) => status !== 'failed')
-            checkBounds(waiting.length + 1, waiting.reduce((sum, { content }) => sum + content.length, 0))
+        const result: OutboxMessage[] = []
+        for (const draft of drafts) {
+            const { key, content } = draft
+            const known = this.byKey.get(key)
+            checkRoom(known ?? this.accepted.get(key), draft)
+            if (known !== undefined) result.push({ ...known })
+            if (known !== undefined || this.accepted.has(key)) continue
+            checkBounds(this.count + 1, this.bytes + content.length)
             const row = stored(draft, this.nextCounter++)
-            this.rows.push(row)
-            return row
-        })
+            this.rows.set(row.counter, row)
+            this.byKey.set(key, row)
+            this.count++
+            this.bytes += content.length
+            result.push({ ...row })
+        }
+        return result
     }
 
     async messages(): Promise<OutboxMessage[]> {
-        return this.rows.map((row) => ({ ...row }))
+        return [...this.rows.values()].map((row) => ({ ...row }))
     }
 
     async mark(counter: bigint): Promise<void> {
-        const row = this.find(counter)
+        const row = this.rows.get(counter)
         if (row !== undefined) row.status = 'marked'
     }
 
-    async accept(accepted: Accepted[]): Promise<(string | undefined)[]> {
-        return accepted.map(({ counter, offset }) => {
-            const row = this.find(counter)
-            if (row === undefined) return undefined
-            this.rows = this.rows.filter((each) => each !== row)
-            this.accepted.set(row.key, offset)
-            return row.key
-        })
+    async accept(accepted: Accepted[]): Promise<void> {
+        for (const { counter, offset } of accepted) {
+            const row = this.rows.get(counter)
+            if (row === undefined) continue
+            this.delete(row)
+            put(this.accepted, row.key, { room: row.room, offset }, bounds.outcomes)
+        }
     }
 
-    async fail(counter: bigint, code: number, reason: string): Promise<string | undefined> {
-        const row = this.find(counter)
-        if (row === undefined) return undefined
+    async fail(counter: bigint, code: number, reason: string): Promise<void> {
+        const row = this.rows.get(counter)
+        if (row === undefined) return
+        this.release(row)
         Object.assign(row, { status: 'failed', code, reason })
-        return row.key
+        this.failed.add(row)
+        const [oldest] = this.failed
+        if (this.failed.size > bounds.failed) this.delete(oldest!)
     }
 
     async remove(key: string): Promise<boolean> {
-        const count = this.rows.length
-        this.rows = this.rows.filter((row) => row.key !== key)
-        return this.rows.length < count
+        const row = this.byKey.get(key)
+        if (row !== undefined) this.delete(row)
+        return row !== undefined
     }
 
     async retry(key: string, newKey: string): Promise<OutboxMessage | undefined> {
-        const row = this.rows.find((each) => each.key === key && each.status === 'failed')
-        if (row === undefined) return undefined
-        await this.remove(key)
-        return (await this.add([{ ...row, key: newKey }]))[0]
+        const row = this.byKey.get(key)
+        if (row?.status !== 'failed') return undefined
+        const [added] = await this.add([{ ...row, key: newKey }])
+        this.delete(row)
+        return added
     }
 
     async outcome(key: string): Promise<Outcome> {
-        const offset = this.accepted.get(key)
-        if (offset !== undefined) return { state: 'accepted', offset }
-        const row = this.rows.find((each) => each.key === key)
+        const accepted = this.accepted.get(key)
+        if (accepted !== undefined) return { state: 'accepted', offset: accepted.offset }
+        const row = this.byKey.get(key)
         return row === undefined ? { state: 'unknown' } : outcomeOf(row)
     }
 
@@ -83,10 +99,28 @@ export class MemoryOutbox implements Outbox {
     }
 
     async setCursor(room: string, cursor: StoredCursor): Promise<void> {
-        this.cursors.set(room, cursor)
+        put(this.cursors, room, cursor, bounds.cursors)
     }
 
-    private find(counter: bigint): OutboxMessage | undefined {
-        return this.rows.find((row) => row.counter === counter)
+    private delete(row: OutboxMessage): void {
+        this.release(row)
+        this.failed.delete(row)
+        this.rows.delete(row.counter)
+        this.byKey.delete(row.key)
     }
+
+    /** Takes a message out of the bounds on messages without an outcome. */
+    private release({ status, content }: OutboxMessage): void {
+        if (status === 'failed') return
+        this.count--
+        this.bytes -= content.length
+    }
+}
+
+/** Keeps the latest entries, at most so many. */
+function put<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
+    map.delete(key)
+    map.set(key, value)
+    const [oldest] = map.keys()
+    if (map.size > most) map.delete(oldest!)
 }

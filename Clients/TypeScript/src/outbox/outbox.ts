@@ -42,7 +42,10 @@ export interface StoredCursor {
     offset: bigint
 }
 
-/** Stores messages, outcomes, the device ID and cursors. Every promise resolves when the change is durable. */
+/**
+ * Stores messages, outcomes, the device ID and cursors. Every promise resolves when the change is durable. Calls take
+ * effect in their order. An error that is no CodeError is reported as `storageUnavailable`.
+ */
 export interface Outbox {
     /** The device ID, chosen at random once (W-34, C-79). */
     device(): Promise<bigint>
@@ -51,16 +54,17 @@ export interface Outbox {
     /**
      * Stores messages together with their counters (C-74, C-79). One whose key is known is not stored again.
      *
-     * @throws CodeError `outboxFull` beyond the bounds (C-78)
+     * @throws CodeError `outboxFull` beyond the bounds (C-78), `keyInUse` for a key of a message of a different room
      */
     add(drafts: Draft[]): Promise<OutboxMessage[]>
     /** The messages without an outcome and the failed ones, in the order of their counters. */
     messages(): Promise<OutboxMessage[]>
     /** Marks a message durably as handed over (C-75). */
     mark(counter: bigint): Promise<void>
-    /** Removes messages with their contents, and keeps their offsets (C-74, C-77). Returns the keys of known ones. */
-    accept(accepted: Accepted[]): Promise<(string | undefined)[]>
-    fail(counter: bigint, code: number, reason: string): Promise<string | undefined>
+    /** Removes messages with their contents, and keeps their offsets (C-74, C-77). */
+    accept(accepted: Accepted[]): Promise<void>
+    /** Marks a message as failed, and removes the oldest failed ones beyond the bound (C-84). */
+    fail(counter: bigint, code: number, reason: string): Promise<void>
     /** Removes a queued or failed message, and returns whether there was one. */
     remove(key: string): Promise<boolean>
     /** Stores a failed message under a new counter and key, in place of the failed one (C-77). */
@@ -79,9 +83,17 @@ export function randomDevice(): bigint {
     return words[0]! || 1n
 }
 
+/** A key of a message. `crypto.randomUUID` needs a secure context. */
+export const randomKey = (): string => `${randomDevice()}-${randomDevice()}`
+
 /** Checks the bounds with further messages (C-78). */
 export function checkBounds(count: number, bytes: number): void {
     if (count > bounds.messages || bytes > bounds.bytes) throw new CodeError('outboxFull')
+}
+
+/** A key identifies a message of one room. */
+export function checkRoom(known: { room?: string | undefined } | undefined, { room }: Draft): void {
+    if (known?.room !== undefined && known.room !== room) throw new CodeError('keyInUse')
 }
 
 export function stored(draft: Draft, counter: bigint): OutboxMessage {
