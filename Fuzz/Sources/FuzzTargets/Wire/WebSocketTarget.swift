@@ -87,11 +87,11 @@ enum WebSocketTarget {
             case .incomplete: continue
             case .answered(let response, _):
                 hold(files != nil && response.starts(with: "HTTP/1.1 ".utf8), "a response that is none")
-                return Request(response: response)
-            case .accepted(_, let rest, let client): return Request(rest: rest + bytes[end...], client: client)
+                return Request(response: response, client: upgrade.client)
+            case .accepted(_, let rest): return Request(rest: rest + bytes[end...], client: upgrade.client)
             case .refused(.refused(let status), let answer):
                 hold(answer.starts(with: "HTTP/1.1 \(status) ".utf8), "an answer with another status")
-                return Request(status: status)
+                return Request(status: status, client: upgrade.client)
             case .refused: hold(false, "a refusal without a status")
             }
         }
