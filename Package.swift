@@ -214,7 +214,9 @@ let package = Package(
             name: "MartletTestSupport", dependencies: ["MartletWire"], path: "Tests/MartletTestSupport",
             swiftSettings: settings),
         .testTarget(name: "MartletMetricsTests", dependencies: ["MartletMetrics"], swiftSettings: settings),
-        .testTarget(name: "MartletHTTPTests", dependencies: ["MartletHTTP", "MartletWire"], swiftSettings: settings),
+        .testTarget(
+            name: "MartletHTTPTests", dependencies: ["MartletHTTP", "MartletWire", "MartletToolTestSupport"],
+            swiftSettings: settings),
         .testTarget(
             name: "MartletWebSocketTests",
             dependencies: [
@@ -248,7 +250,8 @@ let package = Package(
             ],
             path: "Tests/MartletStoreTestSupport", swiftSettings: settings),
         .testTarget(
-            name: "MartletRelayTests", dependencies: ["MartletRelay", "MartletStoreTestSupport"],
+            name: "MartletRelayTests",
+            dependencies: ["MartletRelay", "MartletStoreTestSupport", "MartletToolTestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "MartletPostgresTests",

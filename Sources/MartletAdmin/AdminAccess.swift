@@ -1,5 +1,4 @@
 import MartletHTTP
-import MartletTransport
 
 /// Decides about the credentials of a request.
 ///
@@ -25,8 +24,8 @@ struct AdminAccess: Sendable {
         if requiresCredential, hasCertificate { return nil }
         guard let token else {
             if requiresCredential { return HTTPResponse(.forbidden) }
-            // A page of another site whose name leads to this machine has that name in the field (DNS rebinding).
-            return Self.isLocal(request["host"] ?? "") ? nil : HTTPResponse(.forbidden)
+            // Specs/hostile.md row 134
+            return request.namesLoopback ? nil : HTTPResponse(.forbidden)
         }
         let prefix = "bearer "
         guard let credential = request["authorization"], credential.lowercased().hasPrefix(prefix),
@@ -39,12 +38,5 @@ struct AdminAccess: Sendable {
     private static func areEqual(_ given: Substring.UTF8View, _ expected: String.UTF8View) -> Bool {
         guard given.count == expected.count else { return false }
         return zip(given, expected).reduce(UInt8(0)) { $0 | $1.0 ^ $1.1 } == 0
-    }
-
-    private static func isLocal(_ host: String) -> Bool {
-        if host.lowercased() == "localhost" || host.lowercased().hasPrefix("localhost:") { return true }
-        let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
-        let address = SocketAddress(host)?.ip ?? IPAddress(isBracketed ? String(host.dropFirst().dropLast()) : host)
-        return address?.isLoopback == true
     }
 }

@@ -13,9 +13,9 @@ public import MartletWire
 /// | `/health/ready` | 200 while the relay serves clients fully, otherwise 503 with what prevents it |
 /// | `/events` | server-sent events: the metrics of the last five minutes and every two seconds, status cards |
 ///
-/// The port changes nothing. It has a loop of its own, so a slow reader delays no client of the relay. `/` and
-/// `/health` contain no data of users and are answered without credentials. The object keeps the relay; its release
-/// ends the port.
+/// The port changes nothing. It has a loop of its own, so a slow reader delays no client of the relay, and 256
+/// connections, of one address too (Specs/hostile.md row 133). `/` and `/health` contain no data of users and are
+/// answered without credentials. The object keeps the relay; its release ends the port.
 public final class AdminServer: Sendable {
     /// The addresses and the credentials of a port.
     public struct Configuration: Sendable {

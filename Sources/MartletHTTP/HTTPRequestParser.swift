@@ -32,6 +32,8 @@ package struct HTTPRequestParser: Sendable {
     private var searched = 0
     /// Whether the client waits for permission to send the content (RFC 9110 §10.1.1).
     private var isExpectingContinue = false
+    /// Whether the request with a fault has the method HEAD, whose response has no content (RFC 9110 §9.3.2).
+    package private(set) var isFaultOfHead = false
 
     /// A parser at the start of a connection.
     package init() {}
@@ -89,6 +91,7 @@ package struct HTTPRequestParser: Sendable {
                 }
             }
         } catch {
+            if case .head = state { isFaultOfHead = buffer[taken...].starts(with: "HEAD ".utf8) }
             state = .failed(error)
             buffer = []
             (taken, searched) = (0, 0)
@@ -131,7 +134,7 @@ package struct HTTPRequestParser: Sendable {
 /// The status line and the fields of a response (RFC 9112 §4), with the strictness and the bounds of requests.
 package struct HTTPResponseHead: Sendable, Equatable {
     package let status: UInt16
-    /// 1 for HTTP/1.1, 0 for HTTP/1.0.
+    /// 0 for HTTP/1.0, and 1 for HTTP/1.1 and higher minor versions (RFC 9110 §2.5).
     package let minorVersion: Int
     /// The bytes of the reason phrase, which mean nothing.
     package let reason: [UInt8]
@@ -182,7 +185,9 @@ extension HTTPRequest {
             request.fields.append(try field(line))
         }
         let hosts = request.fields.count { $0.name == "host" }
-        guard hosts == 1 || minor == 0 && hosts == 0 else { throw .malformed }
+        let host = request["host"] ?? ""
+        guard hosts == 1 || minor == 0 && hosts == 0, isAuthority(host[...]) else { throw .malformed }
+        if request.host.isEmpty { request.host = host }
         if let connection = request["connection"]?.lowercased() {
             let options = connection.split(separator: ",").map(\.trimmingSpaces)
             request.closesConnection = options.contains("close") || minor == 0 && !options.contains("keep-alive")
@@ -217,20 +222,22 @@ extension HTTPRequest {
         guard text.count == 8, text.starts(with: "HTTP/".utf8), text[text.startIndex + 6] == UInt8(ascii: ".") else {
             throw .malformed
         }
-        switch String(decoding: text.dropFirst(5), as: UTF8.self) {
-        case "1.0": return 0
-        case "1.1": return 1
-        default: throw .unsupportedVersion
-        }
+        let (major, minor) = (text[text.startIndex + 5], text[text.startIndex + 7])
+        guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(minor) else { throw .malformed }
+        guard major == UInt8(ascii: "1") else { throw .unsupportedVersion }
+        return minor == UInt8(ascii: "0") ? 0 : 1
     }
 
-    /// Sets the path of a target in origin form or absolute form (RFC 9112 §3.2).
+    /// Sets the parts of a target in origin form or absolute form (RFC 9112 §3.2).
     private mutating func setTarget(_ target: ArraySlice<UInt8>) throws(HTTPFault) {
         guard target.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { throw .malformed }
         var text = String(decoding: target, as: UTF8.self)[...]
         for scheme in ["http://", "https://"] where text.lowercased().hasPrefix(scheme) {
             text = text.dropFirst(scheme.count)
-            let rest = text[(text.firstIndex { $0 == "/" || $0 == "?" } ?? text.endIndex)...]
+            let authority = text.prefix { $0 != "/" && $0 != "?" }
+            guard !authority.isEmpty, !authority.hasPrefix(":"), Self.isAuthority(authority) else { throw .malformed }
+            host = String(authority)
+            let rest = text[authority.endIndex...]
             text = rest.hasPrefix("/") ? rest : "/" + rest
         }
         // The target of OPTIONS for the whole server.
@@ -240,6 +247,7 @@ extension HTTPRequest {
         }
         guard text.hasPrefix("/"), !text.contains("#") else { throw .malformed }
         path = String(text.prefix { $0 != "?" })
+        query = String(text.dropFirst(path.count))
     }
 
     fileprivate static func field(_ line: ArraySlice<UInt8>) throws(HTTPFault) -> HTTPField {

@@ -24,6 +24,8 @@ struct HTTPConnectHandshake: Sendable {
     /// The value of Proxy-Authorization of the next request.
     private var authorization: [UInt8]?
     private var answerCount = 0
+    /// Whether texts of the proxy are in no error: it has the credentials, and may repeat them (C-126).
+    private var hidesTexts: Bool { answerCount > 0 }
     private var head: [UInt8] = []
     /// The number of bytes of the head before the current answer.
     private var interimByteCount = 0
@@ -94,10 +96,11 @@ struct HTTPConnectHandshake: Sendable {
         case 200..<300: return .connected(byteCount: 0)
         case 407: return challenged(answer)
         case 300..<400, 511:
-            let host = answer.fields[joined: "location"].flatMap { Self.host(ofURL: $0) }
+            let host = answer.fields[joined: "location"].flatMap { hidesTexts ? nil : Self.host(ofURL: $0) }
             return .failed(.redirected(status: answer.status, host: host))
         default:
-            let reason = answer.reason.filter { (0x20..<0x7F).contains($0) }.prefix(Self.maxReasonByteCount)
+            let text = hidesTexts ? [] : answer.reason.filter { (0x20..<0x7F).contains($0) }
+            let reason = text.prefix(Self.maxReasonByteCount)
             return .failed(.refused(status: answer.status, reason: String(decoding: reason, as: UTF8.self)))
         }
     }
@@ -106,7 +109,10 @@ struct HTTPConnectHandshake: Sendable {
         let challenges = ProxyChallenge.list(answer.fields[joined: "proxy-authenticate"] ?? "")
         let supported = challenges.filter { $0.strength != nil }
         guard let best = supported.max(by: { ($0.strength ?? 0) < ($1.strength ?? 0) }) else {
-            return .failed(challenges.isEmpty ? .authenticationRequired : Self.unsupported(challenges))
+            return .failed(
+                hidesTexts
+                    ? .authenticationFailed
+                    : challenges.isEmpty ? .authenticationRequired : Self.unsupported(challenges))
         }
         guard let credentials else { return .failed(.authenticationRequired) }
         guard answerCount == 0 || answerCount < Self.maxAnswerCount && best.isStale else {

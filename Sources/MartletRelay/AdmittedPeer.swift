@@ -14,13 +14,16 @@ final class AdmittedPeer: Sendable {
         var decision: PeerLimiter.Decision?
     }
 
-    /// Nil for an address without limits.
+    /// Nil for an address without limits, and for a forwarder.
     private let prefix: AddressPrefix?
+    /// Whether the connection is one of a proxy that has not stated the address of its client (C-122).
+    let isForwarder: Bool
     private let parts: RelayParts
     private let state = Guarded(State())
 
-    private init(_ prefix: AddressPrefix?, _ parts: RelayParts) {
+    private init(_ prefix: AddressPrefix?, isForwarder: Bool = false, _ parts: RelayParts) {
         self.prefix = prefix
+        self.isForwarder = isForwarder
         self.parts = parts
     }
 
@@ -29,17 +32,26 @@ final class AdmittedPeer: Sendable {
         parts.limiter.withLock { limiter in
             if let decision = state.decision { limiter.decisionEnded(decision) }
             if let prefix { limiter.closed(prefix, isHandshake: state.isHandshake) }
+            if isForwarder { limiter.forwarderEnded() }
         }
     }
 
     /// Admits a connection; nil if it is to be closed without a byte (C-11).
-    static func admit(_ address: SocketAddress?, to parts: RelayParts, now: Instant) -> AdmittedPeer? {
+    ///
+    /// - Parameter isForwarder: Whether the connection has a share of no address until a proxy has stated one.
+    static func admit(
+        _ address: SocketAddress?, isForwarder: Bool = false, to parts: RelayParts, now: Instant
+    ) -> AdmittedPeer? {
         let ip = address?.ip ?? .anyV4
         // C-113
-        if parts.configuration.unlimitedPeers.contains(where: { $0.contains(ip) }) { return AdmittedPeer(nil, parts) }
-        let prefix = AddressPrefix(ip)
-        switch parts.limiter.withLock({ $0.accepted(prefix, now: now) }) {
-        case .admit: return AdmittedPeer(prefix, parts)
+        let isUnlimited = parts.configuration.unlimitedPeers.contains { $0.contains(ip) }
+        if isUnlimited, !isForwarder { return AdmittedPeer(nil, parts) }
+        let prefix = isForwarder ? nil : AddressPrefix(ip)
+        let answer = parts.limiter.withLock { limiter in
+            prefix.map { limiter.accepted($0, now: now) } ?? limiter.acceptedForwarder(now: now)
+        }
+        switch answer {
+        case .admit: return AdmittedPeer(prefix, isForwarder: isForwarder, parts)
         case .refuse(let report):
             if let report { parts.onEvent(.connectionsRefused(report, latest: address)) }
             return nil

@@ -196,7 +196,8 @@ final class RelayDriver: LinkAcceptorOwner, TurnEndHandler, @unchecked Sendable 
 
     /// Admits a connection by its address; nil if it is to be released and thereby closed (C-11).
     func admit(_ address: SocketAddress?) -> AdmittedPeer? {
-        AdmittedPeer.admit(address, to: parts, now: now)
+        let isForwarder = parts.configuration.webSockets?.isForwarder(address) ?? false
+        return AdmittedPeer.admit(address, isForwarder: isForwarder, to: parts, now: now)
     }
 
     func accept(_ transport: any Transport, _ admitted: AdmittedPeer) {
@@ -235,12 +236,12 @@ final class RelayDriver: LinkAcceptorOwner, TurnEndHandler, @unchecked Sendable 
         engine.endOfStream(key, now: enter())
     }
 
-    /// Takes the share of the address that a proxy states. The proxy's own has been taken before.
-    func upgraded(_ connection: AcceptedConnection) {
-        guard let address = (connection.transport as? WebSocketTransport)?.statedAddress,
-            let peer = connection.state as? RelayPeer
-        else { return }
-        guard let admitted = admit(address) else { return connection.transport.abort() }
+    /// Takes the share of the address that a proxy states, or else of its own (C-122).
+    func connected(_ connection: AcceptedConnection) {
+        guard let peer = connection.state as? RelayPeer, peer.admitted.isForwarder else { return }
+        guard let admitted = AdmittedPeer.admit(connection.transport.remoteAddress, to: parts, now: now) else {
+            return connection.transport.abort()
+        }
         peer.admitted = admitted
     }
 
@@ -251,6 +252,8 @@ final class RelayDriver: LinkAcceptorOwner, TurnEndHandler, @unchecked Sendable 
         case .error(.webSocket(let error)): parts.onEvent(.webSocketFailed(error, peer: address))
         default: break
         }
+        // The peer counts until the end of a response in place of an upgrade (C-131).
+        if (connection.transport as? WebSocketTransport)?.isResponding == true { connected(connection) }
         let peer = connection.state as? RelayPeer
         peer?.authentication?.cancel()
         peer?.authenticationDelay = nil

@@ -28,7 +28,7 @@ struct WebFiles: Sendable {
         "mjs": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8", "json": "application/json",
         "map": "application/json", "webmanifest": "application/manifest+json", "txt": "text/plain; charset=utf-8",
         "svg": "image/svg+xml", "png": "image/png", "ico": "image/x-icon", "jpg": "image/jpeg", "jpeg": "image/jpeg",
-        "webp": "image/webp", "gif": "image/gif", "woff2": "font/woff2",
+        "webp": "image/webp", "gif": "image/gif", "woff2": "font/woff2", "wasm": "application/wasm",
     ]
 
     /// The files by their paths without the first slash.
@@ -71,7 +71,8 @@ struct WebFiles: Sendable {
                 return Self.text(.notFound, isHead: isHead)
             }
             // Links of the page are relative to the folder.
-            return Self.text(.movedPermanently, [HTTPField("location", request.path + "/")], isHead: isHead)
+            let location = HTTPField("location", "\(request.path)/\(request.query)")
+            return Self.text(.movedPermanently, [location], isHead: isHead)
         }
         let isKnown = ["*", file.entityTag, "w/" + file.entityTag].contains {
             request.fields.list("if-none-match", contains: $0)
@@ -83,7 +84,8 @@ struct WebFiles: Sendable {
         return isHead ? Array(file.response.prefix(file.headByteCount)) : file.response
     }
 
-    private static func text(
+    /// The response of a status, with its phrase.
+    static func text(
         _ status: HTTPResponse.Status, _ fields: [HTTPField] = [], isHead: Bool = false
     ) -> [UInt8] {
         let type = HTTPField("content-type", "text/plain; charset=utf-8")

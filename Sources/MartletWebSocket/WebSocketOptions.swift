@@ -1,3 +1,4 @@
+import MartletHTTP
 public import MartletTransport
 
 /// The WebSockets that a server accepts beside connections without HTTP, on the same addresses (C-117).
@@ -20,7 +21,7 @@ public struct WebSocketOptions: Sendable, Hashable {
     package var fault: String? {
         if !Self.isPath(path) { return "the path of WebSockets is \(path), not that of a URL" }
         let wrong = origins.first { !Self.isOrigin($0) }
-        return wrong.map { "the origin of WebSockets is \($0), not * or a scheme and a host" }
+        return wrong.map { "the origin of WebSockets is \($0), not * or a scheme and a host in ASCII" }
     }
 
     /// Whether a text is the path of a URL, without a query.
@@ -29,21 +30,32 @@ public struct WebSocketOptions: Sendable, Hashable {
             && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
     }
 
-    /// Whether a text is an origin, or `*`.
-    package static func isOrigin(_ text: String) -> Bool { text == "*" || WebOrigin(text) != nil }
+    /// Whether a text is an origin that a browser can state, or `*`.
+    package static func isOrigin(_ text: String) -> Bool {
+        text == "*" || WebOrigin(text) != nil && !text.contains { "*%".contains($0) }
+    }
+
+    /// Whether a peer is one of the proxies that state the address of their client.
+    package func isForwarder(_ peer: SocketAddress?) -> Bool {
+        peer.map { peer in forwarders.contains { $0.contains(peer.ip) } } ?? false
+    }
 
     /// Whether a page may connect (C-121).
     ///
     /// - Parameters:
     ///   - origin: The field Origin.
-    ///   - host: The field Host.
+    ///   - request: The request, whose host is that of the page.
+    ///   - peer: The address from which the request comes. One of this machine may be that of a browser, for which any
+    ///     name can lead to this machine unless a certificate is verified.
     ///   - isSecure: Whether the connection has TLS, so that a host without a port has 443. Behind a proxy that ends
     ///     TLS, the scheme of the origin decides.
-    func permits(origin: String, host: String, isSecure: Bool) -> Bool {
+    func permits(origin: String, of request: HTTPRequest, from peer: SocketAddress?, isSecure: Bool) -> Bool {
         if origins.contains("*") { return true }
         guard let origin = WebOrigin(origin) else { return false }
-        return origin.authority == WebOrigin("\(isSecure ? "https" : origin.scheme)://\(host)")?.authority
-            || origins.contains { WebOrigin($0) == origin }
+        if origins.contains(where: { WebOrigin($0) == origin }) { return true }
+        let isBrowserHere = !isSecure && peer?.ip.isLoopback == true && !isForwarder(peer)
+        return origin.authority == WebOrigin("\(isSecure ? "https" : origin.scheme)://\(request.host)")?.authority
+            && (!isBrowserHere || request.namesLoopback)
     }
 }
 
@@ -56,7 +68,7 @@ struct WebOrigin: Equatable {
     /// Parses `https://host` or `https://host:port`.
     init?(_ text: String) {
         guard let parts = Endpoint.parts(ofURL: text.lowercased()), !parts.scheme.isEmpty,
-            !parts.rest.isEmpty, !parts.rest.contains(where: { "/?#@ ".contains($0) })
+            !parts.rest.isEmpty, HTTPRequest.isAuthority(parts.rest)
         else { return nil }
         scheme = String(parts.scheme)
         let colon = parts.rest.lastIndex(of: ":")

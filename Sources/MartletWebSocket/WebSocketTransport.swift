@@ -85,7 +85,9 @@ package final class WebSocketTransport: Transport, @unchecked Sendable {  // All
     /// The address that a proxy states, or that of the transport below.
     package var remoteAddress: SocketAddress? { statedAddress ?? lower.remoteAddress }
     /// The address that a proxy states (C-122).
-    package var statedAddress: SocketAddress? { activity?.statedAddress }
+    private var statedAddress: SocketAddress? { activity?.statedAddress }
+    /// Whether the connection has a response in place of the upgrade (C-131).
+    package var isResponding: Bool { activity?.held.isEmpty == false }
     package var localAddress: SocketAddress? { lower.localAddress }
     package var unsentByteCount: Int { lower.unsentByteCount + (activity?.unsentByteCount ?? 0) }
     package var isStalled: Bool { lower.isStalled }
@@ -220,19 +222,19 @@ package final class WebSocketTransport: Transport, @unchecked Sendable {  // All
 
     private func receiveRequest(_ bytes: RawSpan) {
         guard let step = activity?.server?.receive(bytes, from: lower.remoteAddress) else { return }
+        activity?.statedAddress = activity?.server?.client
         switch step {
         case .incomplete: break
         case .refused(let error, let answer): fail(error, answer: answer)
         case .answered(let response, let share): respond(response, share)
-        case .accepted(let answer, let rest, let client):
+        case .accepted(let answer, let rest):
             append(answer)
-            activity?.statedAddress = client
             opened()
             if !rest.isEmpty { read(rest.rawBytes) }
         }
     }
 
-    /// Sends a response in place of the upgrade (C-131). For the handler the connection ends before.
+    /// Sends a response in place of the upgrade (C-131). For the handler the connection ends before it is sent.
     private func respond(_ response: [UInt8], _ share: WebFolder.Share) {
         phase = .closing
         let (activity, handler) = (presentActivity, handler)

@@ -33,7 +33,7 @@ package struct WebSocketServerUpgrade: Sendable {
         /// The request is not complete.
         case incomplete
         /// The WebSocket begins behind the answer, with bytes of the client that have arrived already.
-        case accepted(answer: [UInt8], rest: [UInt8], client: SocketAddress?)
+        case accepted(answer: [UInt8], rest: [UInt8])
         /// The connection ends with the response of the folder (C-131).
         case answered([UInt8], WebFolder.Share)
         /// The connection ends with the answer.
@@ -43,6 +43,8 @@ package struct WebSocketServerUpgrade: Sendable {
     private let options: WebSocketOptions
     private let isSecure: Bool
     private var parser = HTTPRequestParser()
+    /// The address of the client that a named proxy states in a complete request (C-122).
+    package private(set) var client: SocketAddress?
 
     /// - Parameter isSecure: Whether the connection has TLS.
     package init(_ options: WebSocketOptions, isSecure: Bool) {
@@ -56,16 +58,17 @@ package struct WebSocketServerUpgrade: Sendable {
         parser.receive(bytes)
         let request: HTTPRequest?
         do throws(HTTPFault) { request = try parser.next() } catch {
-            return Self.refuse(HTTPResponse.Status(error))
+            return Self.refuse(HTTPResponse.Status(error), isHead: parser.isFaultOfHead)
         }
         guard let request else { return .incomplete }
+        if options.isForwarder(peer) { client = ForwardedAddress.find(in: request.fields, proxies: options.forwarders) }
+        let isHead = request.method == "HEAD"
         if let files = options.files, request.path != options.path {
-            guard let share = files.takeShare() else { return Self.refuse(.serviceUnavailable) }
-            return .answered(files.response(to: request), share)
+            if let share = files.takeShare() { return .answered(files.response(to: request), share) }
+            let status = HTTPResponse.Status.serviceUnavailable
+            return .refused(.refused(status: status.code), answer: WebFiles.text(status, isHead: isHead))
         }
-        if let (status, fields) = fault(of: request) { return Self.refuse(status, fields) }
-        let isForwarder = peer.map { peer in options.forwarders.contains { $0.contains(peer.ip) } } ?? false
-        let client = isForwarder ? ForwardedAddress.find(in: request.fields, proxies: options.forwarders) : nil
+        if let (status, fields) = fault(of: request, from: peer) { return Self.refuse(status, fields, isHead: isHead) }
         let answer = HTTPResponse(
             HTTPResponse.Status(code: 101),
             [
@@ -74,28 +77,28 @@ package struct WebSocketServerUpgrade: Sendable {
                     "sec-websocket-accept", WebSocketHandshake.acceptance(of: request["sec-websocket-key"] ?? "")),
                 HTTPField("sec-websocket-protocol", WebSocketHandshake.subprotocol),
             ])
-        return .accepted(answer: answer.headOfUpgrade(), rest: parser.takeRest(), client: client)
+        return .accepted(answer: answer.headOfUpgrade(), rest: parser.takeRest())
     }
 
     /// The answer to a request that is not complete in time.
     package static let timeoutAnswer = HTTPResponse(.requestTimeout).bytes(isHead: false, closes: true)
 
-    private static func refuse(_ status: HTTPResponse.Status, _ fields: [HTTPField] = []) -> Step {
-        let response = HTTPResponse(status, fields + [HTTPField("content-type", "text/plain")], body: text(of: status))
-        return .refused(.refused(status: status.code), answer: response.bytes(isHead: false, closes: true))
+    private static func refuse(_ status: HTTPResponse.Status, _ fields: [HTTPField] = [], isHead: Bool) -> Step {
+        let type = HTTPField("content-type", "text/plain")
+        let response = HTTPResponse(status, fields + [type], body: Array((status.phrase + "\n").utf8))
+        return .refused(.refused(status: status.code), answer: response.bytes(isHead: isHead, closes: true))
     }
 
-    private static func text(of status: HTTPResponse.Status) -> [UInt8] { Array((status.phrase + "\n").utf8) }
-
     /// The status and further fields of the answer to a request that is refused; nil for one that is accepted.
-    private func fault(of request: HTTPRequest) -> (HTTPResponse.Status, [HTTPField])? {
+    private func fault(
+        of request: HTTPRequest, from peer: SocketAddress?
+    ) -> (HTTPResponse.Status, [HTTPField])? {
         guard request.method == "GET" else { return (.methodNotAllowed, [HTTPField("allow", "GET")]) }
         guard request.path == options.path else { return (.notFound, []) }
         guard request.minorVersion == 1, request.body.isEmpty, request.fields.list("upgrade", contains: "websocket"),
-            request.fields.list("connection", contains: "upgrade"), let version = request.only("sec-websocket-version"),
-            let key = request.only("sec-websocket-key")
+            request.fields.list("connection", contains: "upgrade"), let key = request.only("sec-websocket-key")
         else { return (.badRequest, []) }
-        guard version == WebSocketHandshake.version else {
+        guard request["sec-websocket-version"] == WebSocketHandshake.version else {
             return (
                 .upgradeRequired,
                 [
@@ -110,7 +113,7 @@ package struct WebSocketServerUpgrade: Sendable {
         else { return (.badRequest, []) }
         guard request["origin"] != nil else { return nil }
         guard let origin = request.only("origin") else { return (.badRequest, []) }
-        let isPermitted = options.permits(origin: origin, host: request["host"] ?? "", isSecure: isSecure)
+        let isPermitted = options.permits(origin: origin, of: request, from: peer, isSecure: isSecure)
         return isPermitted ? nil : (.forbidden, [])
     }
 }
@@ -126,11 +129,11 @@ extension HTTPRequest {
 ///
 /// | state | owns | ends |
 /// |---|---|---|
-/// | reading | the bytes of the answer so far, at most `HTTPRequestParser.maxHeadByteCount` | its empty line, a fault, the timeout of the attempt |
+/// | reading | the bytes of the answer and of interim ones, at most `HTTPRequestParser.maxHeadByteCount` | its empty line, a fault, the timeout of the attempt |
 package struct WebSocketClientUpgrade: Sendable {
     /// The result of received bytes.
     package enum Step: Sendable, Equatable {
-        /// All bytes belong to the answer, which is not complete.
+        /// All bytes belong to the answer, which is not complete, or to interim ones.
         case incomplete
         /// The WebSocket begins behind this number of the received bytes.
         case accepted(byteCount: Int)
@@ -141,6 +144,8 @@ package struct WebSocketClientUpgrade: Sendable {
     package let request: [UInt8]
     private let acceptance: String
     private var answer: [UInt8] = []
+    /// The number of bytes of interim answers (RFC 9110 §15.2), which begin `answer`.
+    private var interimByteCount = 0
 
     /// - Parameter nonce: Sixteen random bytes.
     package init(to endpoint: Endpoint, nonce: [UInt8]) {
@@ -161,15 +166,23 @@ package struct WebSocketClientUpgrade: Sendable {
         for index in 0..<bytes.byteCount {
             answer.append(bytes.loadUInt8(at: index))
             guard answer.count <= HTTPRequestParser.maxHeadByteCount else { return .failed(.invalidResponse) }
-            guard answer.last == UInt8(ascii: "\n"), answer.suffix(4).elementsEqual("\r\n\r\n".utf8) else { continue }
-            if let error = fault(of: answer.dropLast(2)) { return .failed(error) }
+            guard answer.last == UInt8(ascii: "\n"), answer.count >= interimByteCount + 4,
+                answer.suffix(4).elementsEqual("\r\n\r\n".utf8)
+            else { continue }
+            guard let head = try? HTTPResponseHead(parsing: answer[interimByteCount...].dropLast(2)),
+                head.minorVersion == 1
+            else { return .failed(.invalidResponse) }
+            if (100..<200).contains(head.status), head.status != 101 {
+                interimByteCount = answer.count
+                continue
+            }
+            if let error = fault(of: head) { return .failed(error) }
             return .accepted(byteCount: index + 1)
         }
         return .incomplete
     }
 
-    private func fault(of bytes: ArraySlice<UInt8>) -> WebSocketError? {
-        guard let head = try? HTTPResponseHead(parsing: bytes), head.minorVersion == 1 else { return .invalidResponse }
+    private func fault(of head: HTTPResponseHead) -> WebSocketError? {
         guard head.status == 101 else { return .refused(status: head.status) }
         let fields = head.fields
         let isValid =

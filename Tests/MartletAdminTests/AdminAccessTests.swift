@@ -22,8 +22,7 @@ import Testing
         arguments: [
             ("localhost", nil), ("LOCALHOST:7228", nil), ("127.0.0.1", nil), ("127.1.2.3:80", nil), ("[::1]", nil),
             ("[::1]:7228", nil), ("relay.example", 403), ("localhost.example", 403), ("127.0.0.1.example:80", 403),
-            ("192.0.2.1", 403), ("192.0.2.1:80", 403), ("[2001:db8::1]", 403), ("", 403), ("[", 403),
-            ("[::1", 403), ("[::1x", 403),
+            ("192.0.2.1", 403), ("192.0.2.1:80", 403), ("[2001:db8::1]", 403), ("", 403),
         ] as [(String, UInt16?)])
     func `loopback without a token → accepted if the host is this machine`(_ host: String, _ status: UInt16?) throws {
         #expect(try Self.status(AdminAccess(token: nil, requiresCredential: false), host: host) == status)

@@ -43,7 +43,34 @@ import Testing
         #expect(try Self.parse("GET http://relay:1/x?y HTTP/1.1\r\nHost: r\r\n\r\n").map(\.path) == ["/x"])
         #expect(try Self.parse("GET HTTP://relay HTTP/1.1\r\nHost: r\r\n\r\n").map(\.path) == ["/"])
         let request = try Self.parse("GET http://relay?x=/y HTTP/1.1\r\nHost: r\r\n\r\n").first
-        #expect(request?.path == "/")
+        #expect(request?.path == "/" && request?.query == "?x=/y" && request?.host == "relay")
+    }
+
+    // C-119
+    @Test(arguments: [
+        ("GET / HTTP/1.1\r\nHost: R:80", "R:80"), ("GET http://a:1/ HTTP/1.1\r\nHost: b", "a:1"),
+        ("GET / HTTP/1.1\r\nHost: [::1]:80", "[::1]:80"), ("GET / HTTP/1.1\r\nHost:", ""), ("GET / HTTP/1.0", ""),
+        ("GET / HTTP/1.1\r\nHost: a_b.%41:", "a_b.%41:"),
+    ])
+    func `a host in the target or the field → the host of the request`(_ head: String, _ host: String) throws {
+        #expect(try Self.parse(head + "\r\n\r\n").map(\.host) == [host])
+    }
+
+    // C-119
+    @Test func `HTTP/1.2 → a request of HTTP/1.1`() throws {
+        let requests = try Self.parse("GET / HTTP/1.2\r\nHost: r\r\n\r\nGET / HTTP/1.9\r\nHost: r\r\n\r\n")
+        #expect(requests.map(\.minorVersion) == [1, 1] && requests.allSatisfy { !$0.closesConnection })
+    }
+
+    // C-119
+    @Test(arguments: [("HEAD", true), ("GET", false), ("HEADX", false)])
+    func `a fault of a request → whether the method is HEAD`(_ method: String, _ isHead: Bool) throws {
+        var parser = HTTPRequestParser()
+        parser.receive(Array("\(method) / HTTP/1.1\r\n\r\n".utf8).rawBytes)
+        for _ in 0..<2 {
+            #expect(Result { () throws(HTTPFault) in try parser.next() } == .failure(.malformed))
+            #expect(parser.isFaultOfHead == isHead)
+        }
     }
 
     @Test(arguments: [
@@ -60,7 +87,13 @@ import Testing
         "GET / HTTP/1.1\r\nHost: r\r\nContent-Length:\r\n\r\n",
         "GET / HTTP/1.1\r\nHost: r\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
         "GET / http/1.1\r\nHost: r\r\n\r\n", "GET / HTTP/1.1\r\nHost: r\r\nX: a\u{7F}b\r\n\r\n",
-        "GET / HTTP/1.0\r\nHost: r\r\nHost: r\r\n\r\n",
+        "GET / HTTP/1.0\r\nHost: r\r\nHost: r\r\n\r\n", "GET / HTTP/1.x\r\nHost: r\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a b\r\n\r\n", "GET / HTTP/1.1\r\nHost: u@r\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: r/x\r\n\r\n", "GET / HTTP/1.1\r\nHost: r:x\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: r:65536\r\n\r\n", "GET / HTTP/1.1\r\nHost: [::1\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: [r]\r\n\r\n", "GET / HTTP/1.1\r\nHost: ü\r\n\r\n",
+        "GET / HTTP/1.0\r\nHost: a b\r\n\r\n", "GET http:///x HTTP/1.1\r\nHost: r\r\n\r\n",
+        "GET http://:80/x HTTP/1.1\r\nHost: r\r\n\r\n", "GET http://u@r/x HTTP/1.1\r\nHost: r\r\n\r\n",
     ])
     func `bytes that are no request → malformed`(_ text: String) {
         #expect(Self.fault(text) == .malformed)

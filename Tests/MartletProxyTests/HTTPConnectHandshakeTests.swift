@@ -67,7 +67,7 @@ struct HTTPConnectHandshakeTests {
         Case("HTTP/1.1 511 Sign in\r\n\r\n", .failed(.redirected(status: 511, host: nil))),
         Case("HTTP/1.1 101 Switch\r\n\r\n", .failed(.invalidResponse)),
         Case("HTTP/2 200\r\n\r\n", .failed(.invalidResponse)),
-        Case("HTTP/1.2 200 OK\r\n\r\n", .failed(.invalidResponse)),
+        Case("HTTP/1.2 200 OK\r\n\r\n", .connected(byteCount: 19)),
         Case("HTTP/1.1 20 OK\r\n\r\n", .failed(.invalidResponse)),
         Case("HTTP/1.1 200 OK\r\nA\u{0}: b\r\n\r\n", .failed(.invalidResponse)),
         Case("HTTP/1.1 200 OK\r\nA: b\nC: d\r\n\r\n", .failed(.invalidResponse)),
@@ -110,6 +110,22 @@ struct HTTPConnectHandshakeTests {
             #expect(lines.last == "Proxy-Authorization: Basic YW5uOnNlY3JldA==")
             // The credentials are sent once.
             #expect(handshake.receive(answer.rawBytes) == .failed(.authenticationFailed))
+        }
+    }
+
+    // C-126, C-128
+    @Test func `an answer to a request with credentials → an error without texts of the proxy`() throws {
+        let challenge = "HTTP/1.1 407 Sign in\r\nProxy-Authenticate: Basic realm=x\r\nContent-Length: 0\r\n\r\n"
+        for (answer, error) in [
+            ("403 denied for ann:secret", ProxyError.refused(status: 403, reason: "")),
+            ("502 Basic YW5uOnNlY3JldA==", .refused(status: 502, reason: "")),
+            ("302 Found\r\nLocation: http://secret.ann/", .redirected(status: 302, host: nil)),
+            ("407 x\r\nProxy-Authenticate: secret", .authenticationFailed), ("407 x", .authenticationFailed),
+        ] {
+            var handshake = try Self.handshake("http://ann:secret@proxy.example")
+            _ = handshake.start()
+            #expect(Self.text(handshake.receive(Array(challenge.utf8).rawBytes)) != nil)
+            #expect(handshake.receive(Array("HTTP/1.1 \(answer)\r\n\r\n".utf8).rawBytes) == .failed(error))
         }
     }
 

@@ -134,6 +134,27 @@ import Testing
         #expect(outside[0] != nil && outside[1] == nil)
     }
 
+    // C-122, Specs/hostile.md row 52
+    @Test func `connections of a proxy that states no address yet → no share of its address, and a bound of their own`()
+        throws
+    {
+        var limits = PeerLimits()
+        limits.maxConnections = 1
+        let parts = try parts(limits)
+        let proxy = try #require(SocketAddress("192.0.2.1:4711"))
+        func admit(isForwarder: Bool) -> AdmittedPeer? {
+            AdmittedPeer.admit(proxy, isForwarder: isForwarder, to: parts, now: now)
+        }
+        var waiting = (0..<PeerLimiter.maxForwarderCount).map { _ in admit(isForwarder: true) }
+        #expect(waiting.allSatisfy { $0?.isForwarder == true })
+        #expect(admit(isForwarder: true) == nil)
+        let named = admit(isForwarder: false)
+        #expect(named?.isForwarder == false && admit(isForwarder: false) == nil)
+        waiting.removeLast()
+        #expect(admit(isForwarder: true) != nil)
+        withExtendedLifetime(named) {}
+    }
+
     // C-67, Specs/hostile.md row 52
     @Test func `a hello after a refused resume → limited and counted like a first one`() throws {
         var limits = PeerLimits()

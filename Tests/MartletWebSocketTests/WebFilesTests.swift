@@ -13,7 +13,7 @@ struct WebFilesTests {
             "index.html": Array("<h1>home</h1>".utf8), "app.js": Array("run()".utf8),
             "sub/index.html": Array("sub".utf8),
             "sub/a b.txt": Array("blank".utf8), "ü.txt": Array("umlaut".utf8), "empty.css": [],
-            "README": Array("r".utf8),
+            "README": Array("r".utf8), "a.wasm": [0],
         ]))
 
     /// The head and the content of the response to a request, which is cut at a byte.
@@ -63,6 +63,7 @@ struct WebFilesTests {
             ("/sub/a%20b.txt", "200", "text/plain; charset=utf-8", "blank"),
             ("/%C3%BC.txt", "200", "text/plain; charset=utf-8", "umlaut"),
             ("/empty.css", "200", "text/css; charset=utf-8", ""), ("/README", "200", "application/octet-stream", "r"),
+            ("/a.wasm", "200", "application/wasm", "\0"),
             ("/sub", "301", "text/plain; charset=utf-8", "Moved Permanently\n"),
             ("/none", "404", "text/plain; charset=utf-8", "Not Found\n"),
             ("/APP.JS", "404", "text/plain; charset=utf-8", "Not Found\n"),
@@ -100,6 +101,42 @@ struct WebFilesTests {
         let full = try #require(Self.response(Self.get(path)))
         let head = try #require(Self.response(Self.get(path, method: "HEAD")))
         #expect(head.status == full.status && head.fields == full.fields && head.body == "" && full.body != "")
+    }
+
+    // C-131
+    @Test(
+        "a folder without the slash -> 301 with the query",
+        arguments: [("/sub?a=/b&c", "/sub/?a=/b&c"), ("/sub?", "/sub/?")])
+    func redirect(_ path: String, _ location: String) throws {
+        let found = try #require(Self.response(Self.get(path)))
+        #expect(found.status == "301" && Self.field("location", in: found.fields) == location)
+    }
+
+    // C-119, C-131
+    @Test("a request of HEAD that is refused -> the status without a content")
+    func refusedHead() throws {
+        let files = WebFolder(WebFiles([:]))
+        let shares = (0..<WebFolder.maxResponseCount).map { _ in files.takeShare() }
+        for (request, status) in [
+            ("HEAD / HTTP/1.1\r\n\r\n", "400"), (Self.get("/martlet", method: "HEAD"), "405"),
+            (Self.get("/", method: "HEAD"), "503"),
+        ] {
+            let found = try #require(Self.response(request, files: files))
+            #expect(found.status == status && found.body == "")
+        }
+        withExtendedLifetime(shares) {}
+    }
+
+    // C-131
+    @Test("a request beyond the bound on responses -> 503 with the fields of all answers")
+    func busy() throws {
+        let files = WebFolder(WebFiles([:]))
+        let shares = (0..<WebFolder.maxResponseCount).map { _ in files.takeShare() }
+        let found = try #require(Self.response(Self.get("/"), files: files))
+        #expect(found.status == "503" && found.body == "Service Unavailable\n")
+        #expect(Self.field("x-content-type-options", in: found.fields) == "nosniff")
+        #expect(Self.field("content-security-policy", in: found.fields)?.hasPrefix("default-src 'none'; ") == true)
+        withExtendedLifetime(shares) {}
     }
 
     // C-131

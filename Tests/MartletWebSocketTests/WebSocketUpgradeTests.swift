@@ -83,12 +83,22 @@ struct WebSocketUpgradeTests {
         Case("a short key", request(changes("Sec-WebSocket-Key: dGhlIHNhbXBsZQ==")), .refused(400)),
         Case(
             "a key that is not base64", request(changes("Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=!")), .refused(400)),
-        Case("no version", request(without: ["sec-websocket-version"]), .refused(400)),
+        Case("no version", request(without: ["sec-websocket-version"]), .refused(426)),
         Case("version 8", request(changes("Sec-WebSocket-Version: 8")), .refused(426)),
         Case(
             "two versions",
             request(
-                changes("Sec-WebSocket-Version: 13", "Sec-WebSocket-Version: 13")), .refused(400)),
+                changes("Sec-WebSocket-Version: 13", "Sec-WebSocket-Version: 8")), .refused(426)),
+        Case("a list of versions", request(changes("Sec-WebSocket-Version: 13, 8")), .refused(426)),
+        Case("HTTP/1.2", request("GET /martlet HTTP/1.2"), accepted),
+        Case("an invalid Host", request(changes("Host: a b")), .refused(400)),
+        Case("an empty host in the target", request("GET http:///martlet HTTP/1.1"), .refused(400)),
+        Case(
+            "an origin of the host of the target",
+            request("GET http://a.example/martlet HTTP/1.1", ["Origin: http://a.example"]), accepted),
+        Case(
+            "an origin of the field Host beside another host in the target",
+            request("GET http://a.example/martlet HTTP/1.1", ["Origin: http://chat.example.com"]), .refused(403)),
         Case("no subprotocol", request(without: ["sec-websocket-protocol"]), .refused(400)),
         Case("another subprotocol", request(changes("Sec-WebSocket-Protocol: mqtt")), .refused(400)),
         Case("a subprotocol in another case", request(changes("Sec-WebSocket-Protocol: Martlet")), .refused(400)),
@@ -148,7 +158,8 @@ struct WebSocketUpgradeTests {
         switch result {
         case nil, .incomplete: return (.incomplete, [])
         case .answered(let bytes, _): return (.answered, bytes)
-        case .accepted(let bytes, let rest, let client):
+        case .accepted(let bytes, let rest):
+            let client = upgrade.client
             let text = String(decoding: rest + late, as: UTF8.self)
             return (.accepted(rest: text, client: client.map { "\($0.ip)" }), bytes)
         case .refused(.refused(let status), let bytes): return (.refused(status), bytes)
@@ -256,6 +267,43 @@ struct WebSocketUpgradeTests {
         #expect(answer(request, cut: 0, options: options, from: other).answer == Self.accepted)
     }
 
+    // C-122, C-131
+    @Test("requests of a named proxy that are no upgrade -> the address of its client, of files and refusals too")
+    func forwardedRequests() throws {
+        var options = WebSocketOptions()
+        options.forwarders = [try #require(IPNetwork("10.0.0.0/8"))]
+        for files in [nil, WebFolder(WebFiles(["a": []]))] {
+            options.files = files
+            for path in ["/a", "/none", "/martlet"] {
+                var upgrade = WebSocketServerUpgrade(options, isSecure: false)
+                let request = "GET \(path) HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 192.0.2.7\r\n\r\n"
+                _ = upgrade.receive(Array(request.utf8).rawBytes, from: SocketAddress("10.0.0.1:5000"))
+                #expect(upgrade.client?.ip == IPAddress("192.0.2.7"))
+            }
+        }
+    }
+
+    // C-121, Specs/hostile.md row 134
+    @Test(
+        "a page at a host that is not this machine, from a loopback address -> 403 unless it is listed or has TLS",
+        arguments: [
+            ("evil.example:7361", "127.0.0.1:5000", false, 403), ("evil.example:7361", "[::1]:5000", false, 403),
+            ("evil.example:7361", "127.0.0.1:5000", true, 101), ("evil.example:7361", "192.0.2.1:5000", false, 101),
+            ("evil.example:7361", "127.0.0.9:5000", false, 101), ("listed.example", "127.0.0.1:5000", false, 101),
+            ("localhost:7361", "127.0.0.1:5000", false, 101), ("127.0.0.1:7361", "127.0.0.1:5000", false, 101),
+            ("[::1]:7361", "[::1]:5000", false, 101), ("localhost.example", "127.0.0.1:5000", false, 403),
+        ] as [(String, String, Bool, UInt16)])
+    func rebinding(_ host: String, _ peer: String, _ isSecure: Bool, _ status: UInt16) throws {
+        var options = WebSocketOptions()
+        options.forwarders = [try #require(IPNetwork("127.0.0.9"))]
+        options.origins = ["http://listed.example"]
+        let origin = "Origin: \(isSecure ? "https" : "http")://\(host)"
+        let request = Array(Self.request("GET /martlet HTTP/1.1", ["Host: \(host)", origin]).utf8)
+        let found = answer(
+            request, cut: 0, options: options, isSecure: isSecure, from: SocketAddress(peer))
+        #expect(found.bytes.starts(with: "HTTP/1.1 \(status) ".utf8))
+    }
+
     @Test("options with a path that is no path, or an origin that is none -> their fault")
     func faults() {
         var options = WebSocketOptions()
@@ -267,7 +315,10 @@ struct WebSocketUpgradeTests {
         options.path = "/"
         options.origins = ["*", "http://localhost:8080", "app://martlet"]
         #expect(options.fault == nil)
-        for origin in ["", "null", "chat.example.com", "https://", "https://a/b"] {
+        for origin in [
+            "", "null", "chat.example.com", "https://", "https://a/b", "https://ü.example", "https://*.example",
+            "https://*", "https://a%62", "https://u@a", "https://a:b", "https://a:65536",
+        ] {
             options.origins = [origin]
             #expect(options.fault != nil)
         }
@@ -306,6 +357,14 @@ struct WebSocketUpgradeTests {
         ResponseCase("no phrase", response("HTTP/1.1 101"), nil),
         ResponseCase("another case", response("HTTP/1.1 101 x", ["upgrade: WebSocket", "connection: upgrade"]), nil),
         ResponseCase("further fields", response("HTTP/1.1 101 x", ["Server: nginx", "Date: x"]), nil),
+        ResponseCase(
+            "interim answers before it",
+            "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + response(), nil),
+        ResponseCase(
+            "an interim answer, 404", "HTTP/1.1 103 x\r\n\r\n" + response("HTTP/1.1 404 x"), .refused(status: 404)),
+        ResponseCase("an interim answer without a version", "HTTP/1.1 103 x\r\n\r\nx\r\n\r\n", .invalidResponse),
+        ResponseCase(
+            "interim answers without end", String(repeating: "HTTP/1.1 100 x\r\n\r\n", count: 1_000), .invalidResponse),
         ResponseCase("404", response("HTTP/1.1 404 Not Found"), .refused(status: 404)),
         ResponseCase("200", response("HTTP/1.1 200 OK"), .refused(status: 200)),
         ResponseCase(

@@ -14,8 +14,8 @@ package protocol LinkAcceptorOwner: AnyObject {
     /// Reports that the peer sends no more.
     func ended(_ key: ConnectionKey)
 
-    /// Reports that a connection is a WebSocket, which a proxy can have given another address.
-    func upgraded(_ connection: AcceptedConnection)
+    /// Reports that the handshake of the carrier is complete, by which a proxy can have stated a different address.
+    func connected(_ connection: AcceptedConnection)
 
     /// Reports the last event of a connection.
     func closed(_ connection: AcceptedConnection, _ reason: CloseReason)
@@ -55,7 +55,6 @@ package final class LinkAcceptor {  // used on its loop
         guard let webSockets else { return transport.start(connection) }
         CarrierDetector.start(transport, webSockets, handler: connection) { [weak connection] in
             connection?.transport = $0
-            connection?.isUpgrading = true
         }
     }
 
@@ -101,8 +100,6 @@ package final class AcceptedConnection: TransportHandler {
     package fileprivate(set) var transport: any Transport
     /// What the owner keeps for the connection.
     package let state: AnyObject
-    /// Whether the carrier is a WebSocket without an answer to its request.
-    fileprivate var isUpgrading = false
     /// Whether the engine has paused reading.
     fileprivate var isPaused = false { didSet { updateReading() } }
     /// Whether the owner throttles the connection.
@@ -120,9 +117,7 @@ package final class AcceptedConnection: TransportHandler {
     }
 
     package func transportDidConnect(_ transport: any Transport) {
-        guard isUpgrading else { return }
-        isUpgrading = false
-        owner.upgraded(self)
+        owner.connected(self)
     }
 
     package func transport(_ transport: any Transport, didReceive bytes: RawSpan) {

@@ -342,7 +342,7 @@ final class LinkListenerDriver: LinkAcceptorOwner, LinkDriver, TurnEndHandler, L
 
     func ended(_ key: ConnectionKey) { engine.endOfStream(key, now: enter()) }
 
-    func upgraded(_ connection: AcceptedConnection) {}
+    func connected(_ connection: AcceptedConnection) {}
 
     func closed(_ connection: AcceptedConnection, _ reason: CloseReason) {
         (connection.state as? Peer)?.authentication?.cancel()

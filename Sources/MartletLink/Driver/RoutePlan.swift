@@ -59,7 +59,8 @@ package struct RoutePlan: Sendable {
             let known = proxies.faults(for: endpoint)
             guard proxies.faults(for: other).allSatisfy(known.contains) else { return false }
             let selected = proxies.proxy(for: other)
-            return proxy == nil ? selected?.isExclusive != true : selected != nil
+            if proxy == nil { return selected == nil || selected == proxies.proxy(for: endpoint) }
+            return selected != nil
         }
         var others: [Endpoint] = []
         for endpoint in endpoints

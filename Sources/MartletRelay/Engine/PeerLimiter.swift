@@ -40,6 +40,9 @@ package struct PeerLimiter: Sendable {
     static let decisionInterval: Duration = .milliseconds(100)
     /// The duration of the delays of an authentication after which a message that still waits for others is refused.
     static let maxWait: Duration = .seconds(6)
+    /// The maximum number of connections of proxies that have not stated the address of their client. Further ones are
+    /// closed (C-122).
+    static let maxForwarderCount = 1_024
     /// The duration for which a pair counts as authenticated after it last was.
     static let authenticatedLifetime: Duration = .seconds(86_400)
     /// The minimum duration between two reports of refused connections.
@@ -126,6 +129,7 @@ package struct PeerLimiter: Sendable {
     private var accounts: [AccountName: FailureScore] = [:]
     private var accountEnds = DeadlineQueue<AccountName, Instant>()
     private var handshakeCount = 0
+    private var forwarderCount = 0
     /// Refused connections since the start.
     package private(set) var refusedCount: UInt64 = 0
     private var unreportedCount = 0
@@ -153,6 +157,16 @@ package struct PeerLimiter: Sendable {
         handshakeCount += 1
         return .admit
     }
+
+    /// A connection of a proxy arrived, whose request will state the address of its client.
+    package mutating func acceptedForwarder(now: Instant) -> Answer {
+        guard forwarderCount < Self.maxForwarderCount else { return refuse(now: now) }
+        forwarderCount += 1
+        return .admit
+    }
+
+    /// A connection that `acceptedForwarder` admitted has an address, or has closed.
+    package mutating func forwarderEnded() { forwarderCount -= 1 }
 
     private mutating func refuse(now: Instant) -> Answer {
         refusedCount += 1

@@ -273,7 +273,11 @@ extension LogEntry {
 
     /// The digest of the content, as for a client's message; 0 for a message whose content is erased.
     fileprivate var contentDigest: UInt16 {
-        guard let message = try? Message(parsing: body.rawBytes), message.content.byteCount > 0 else { return 0 }
+        do throws(WireError) {
+            guard try MessageView(parsing: body.rawBytes).content.byteCount > 0 else { return 0 }
+        } catch {
+            return 0
+        }
         return ClientMessage(counter: counter, body: body.rawBytes, layout: .unknown).digest
     }
 

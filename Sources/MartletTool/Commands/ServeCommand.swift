@@ -57,12 +57,12 @@ enum ServeCommand {
         help: "accept WebSockets at this path [\(Endpoint.defaultWebSocketPath)]"
     ) { WebSocketOptions.isPath($0) ? $0 : nil }
     private static let webOrigins = Option<String>(
-        "web-origin", "ORIGIN", expectation: "* or a scheme and a host, such as https://chat.example.com",
+        "web-origin", "ORIGIN", expectation: "* or a scheme and a host in ASCII, such as https://chat.example.com",
         help: "accept WebSockets of pages of this origin too; * for all [that of the host]"
     ) { WebSocketOptions.isOrigin($0) ? $0 : nil }.repeating
     private static let webProxies = network(
         "web-proxy",
-        help: "take the address of a WebSocket's client from the field X-Forwarded-For of this proxy")
+        help: "take the address of a client of HTTP from the field X-Forwarded-For of this proxy")
     private static let web = Option.text(
         "web", "DIR", help: "answer requests of HTTP at other paths with the files of the directory DIR, to everyone"
     ).changing(.valueAtReload)

@@ -33,7 +33,7 @@ public struct Endpoint: Hashable, Sendable {
     /// Whether the host is this machine by one of the names and addresses that mean it (RFC 6761 §6.3). Not each of
     /// them is known to be reached without a network, as those of `isLoopback` are.
     package var isLocal: Bool {
-        let name = host.hasSuffix(".") ? host.dropLast() : host[...]
+        let name = host.withoutFinalDot
         if isLoopback || name == "localhost" || name.hasSuffix(".localhost") { return true }
         guard let address = IPAddress(host) else { return false }
         return address.isUnspecified || address.unmapped.isLoopback
@@ -168,6 +168,11 @@ extension Endpoint: CustomStringConvertible {
     package var hostAndPort: String { "\(bracketedHost):\(port)" }
 
     private var bracketedHost: String { host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host }
+}
+
+extension String {
+    /// The text of a name without the dot that ends it in absolute form.
+    package var withoutFinalDot: Substring { hasSuffix(".") ? dropLast() : self[...] }
 }
 
 private func isHostNameByte(_ byte: UInt8) -> Bool {

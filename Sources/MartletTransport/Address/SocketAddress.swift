@@ -43,6 +43,6 @@ extension SocketAddress {
 }
 
 /// Parses a port in decimal digits, without a sign or blanks.
-func decimalPort(_ text: Substring) -> UInt16? {
+package func decimalPort(_ text: Substring) -> UInt16? {
     text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? UInt16(text) : nil
 }

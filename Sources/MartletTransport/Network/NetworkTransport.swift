@@ -73,7 +73,7 @@
             to endpoint: Endpoint, tls: TLSClientOptions, identity: SecIdentity? = nil, on loop: EventLoop
         ) throws(TLSError) {
             self.loop = loop
-            verification = try Verification(tls, host: tls.serverName ?? endpoint.host)
+            verification = try Verification(tls, host: String((tls.serverName ?? endpoint.host).withoutFinalDot))
             offersWeb = endpoint.webSocketPath != nil
             guard let port = NWEndpoint.Port(rawValue: endpoint.port) else { throw .invalidHost(endpoint.host) }
             connection = NWConnection(

@@ -125,13 +125,13 @@ package struct ProxyExclusions: Sendable {
     }
 
     private static func entry(_ text: Substring) -> (Host, UInt16?)? {
-        if text == "*" { return (.all, nil) }
         if let network = IPNetwork(String(text)) { return (.network(network), nil) }
         var (host, port) = (text, UInt16?.none)
         if let colon = text.lastIndex(of: ":"), !text.hasSuffix("]") {
             guard let number = decimalPort(text[text.index(after: colon)...]) else { return nil }
             (host, port) = (text[..<colon], number)
         }
+        if host == "*" { return (.all, port) }
         if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
         if let network = IPNetwork(String(host)) { return (.network(network), port) }
         if host.hasPrefix("*.") { host = host.dropFirst() }
@@ -142,7 +142,7 @@ package struct ProxyExclusions: Sendable {
 
     package func contains(_ endpoint: Endpoint) -> Bool {
         let address = IPAddress(endpoint.host)
-        let host = endpoint.host.hasSuffix(".") ? endpoint.host.dropLast() : endpoint.host[...]
+        let host = endpoint.host.withoutFinalDot
         return entries.contains { entry in
             guard entry.port == nil || entry.port == endpoint.port else { return false }
             switch entry.host {

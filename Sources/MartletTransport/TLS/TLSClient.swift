@@ -31,7 +31,8 @@ package final class TLSClient: Sendable {
         let session = sessions.withLock { $0.removeValue(forKey: Self.key(endpoint)) }
         let isValid = session?.isValid(clock: clock, wallClock: wallClock) ?? false
         return try TLSConnection(
-            client: context, host: serverName ?? endpoint.host, resuming: isValid ? session : nil,
+            client: context, host: String((serverName ?? endpoint.host).withoutFinalDot),
+            resuming: isValid ? session : nil,
             offersWeb: endpoint.webSocketPath != nil)
     }
 

@@ -81,11 +81,17 @@ struct RoutePlanTests {
     }
 
     // C-126, C-127
-    @Test func `a host that NO_PROXY exempts with one port → the route to the other port does not bypass SOCKS`() throws
-    {
-        let socks = ["ALL_PROXY": "socks5h://proxy.example", "NO_PROXY": "chat.example:7227"]
-        let direct = try Self.plan("martlets://chat.example", variables: socks)
+    @Test(arguments: ["socks5h://proxy.example", "http://proxy.example"], ["chat.example", "*"])
+    func `a host that NO_PROXY exempts with one port → the route to the other port does not bypass the proxy`(
+        proxy: String, host: String
+    ) throws {
+        let variables = ["ALL_PROXY": proxy, "NO_PROXY": "\(host):7227"]
+        let direct = try Self.plan("martlets://chat.example", variables: variables)
         #expect(direct.candidates.map(\.key) == [RouteMemory.Key(usesProxy: false, isWebSocket: false)])
+    }
+
+    // C-126, C-127
+    @Test func `a host that NO_PROXY exempts with the port of WebSockets → no WebSocket`() throws {
         let other = ["ALL_PROXY": "socks5h://proxy.example", "NO_PROXY": "chat.example:443"]
         let proxied = try Self.plan("martlets://chat.example", variables: other)
         #expect(proxied.candidates.map(\.key) == [RouteMemory.Key(usesProxy: true, isWebSocket: false)])

@@ -1,7 +1,11 @@
-import MartletRelay
+import MartletLink
+import MartletToolTestSupport
 import MartletTransport
 import MartletWire
 import Testing
+
+@testable import MartletRelay
+@testable import MartletWebSocket
 
 /// WebSockets at a relay: the addresses that proxies state, and bytes that are no request.
 @Suite("Hostile WebSockets", .timeLimit(.minutes(10)))
@@ -56,6 +60,80 @@ struct WebSocketAddressTests {
             if case .connectionsRefused(_, let peer?) = event { "\(peer.ip)" } else { nil }
         }
         #expect(refused == ["192.0.2.1"])
+    }
+
+    /// A driver behind the web proxy 127.0.0.1, at which an address has one connection.
+    private static func driver(on loop: EventLoop, _ log: EventLog) throws -> RelayDriver {
+        var configuration = try Relay.Configuration(port: 0)
+        configuration.limits.maxConnections = 1
+        configuration.webSockets?.forwarders = [try #require(IPNetwork("127.0.0.1"))]
+        configuration.webSockets?.files = WebFolder(WebFiles(["index.html": Array("page".utf8)]))
+        let parts = RelayParts(
+            configuration, InMemoryStore(), .allowAll, .allowAll, nil, nil, nil, nil, nil, log.note)
+        let driver = RelayDriver(parts, on: loop, place: LoopPlace(index: 0, count: 1), nil)
+        driver.setDrivers([driver])
+        return driver
+    }
+
+    /// The status of the answer to the first bytes of a connection of the proxy; nil without an answer.
+    private static func answer(
+        to bytes: [UInt8], by driver: RelayDriver
+    ) throws -> (lower: ScriptedTransport, status: String?) {
+        let lower = ScriptedTransport(on: driver.loop, remote: SocketAddress("127.0.0.1:5000"))
+        driver.accept(lower, try #require(driver.admit(lower.remoteAddress)))
+        lower.connect()
+        lower.give(bytes)
+        if lower.end == .aborted {
+            lower.didClose()
+            return (lower, nil)
+        }
+        return (lower, String(decoding: lower.take().dropFirst(9).prefix(3), as: UTF8.self))
+    }
+
+    // C-122, C-131, Specs/hostile.md row 131
+    @Test("requests of files through a named proxy -> each counts for its client, until its response has ended")
+    func files() async throws {
+        let log = EventLog()
+        try await onLoop { loop in
+            let driver = try! Self.driver(on: loop, log)
+            func get(_ client: String) -> (lower: ScriptedTransport, status: String?) {
+                try! Self.answer(
+                    to: Array("GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: \(client)\r\n\r\n".utf8), by: driver)
+            }
+            let idle = (0..<5).map { _ in try! Self.answer(to: [], by: driver) }
+            let first = get("192.0.2.1")
+            #expect(first.status == "200")
+            #expect(get("192.0.2.1").status == nil)
+            #expect(get("192.0.2.2").status == "200")
+            first.lower.didClose()
+            #expect(get("192.0.2.1").status == "200")
+            for each in idle { each.lower.didClose() }
+            driver.setDrivers([])
+        }
+        let refused = log.all.compactMap { event -> String? in
+            if case .connectionsRefused(_, let peer?) = event { "\(peer.ip)" } else { nil }
+        }
+        #expect(refused == ["192.0.2.1"])
+    }
+
+    // C-122, Specs/hostile.md row 52
+    @Test("frames, or a request without an address, of a named proxy -> each counts for the proxy")
+    func withoutAddress() async throws {
+        let frame: [UInt8] = [1]
+        let request = Array("GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: unknown\r\n\r\n".utf8)
+        for (first, second) in [(frame, request), (request, frame), (frame, frame), (request, request)] {
+            try await onLoop { loop in
+                let driver = try! Self.driver(on: loop, EventLog())
+                let (lower, status) = try! Self.answer(to: first, by: driver)
+                #expect(status == (first == frame ? "" : "200"))
+                #expect(try! Self.answer(to: second, by: driver).status == nil)
+                lower.didClose()
+                // A transport has no handler after its last event.
+                lower.replaceHandler(RecordingHandler())
+                #expect(try! Self.answer(to: second, by: driver).status != nil)
+                driver.setDrivers([])
+            }
+        }
     }
 
     // C-122, Specs/hostile.md row 111

@@ -89,7 +89,9 @@ struct ProxyConfigurationTests {
 
     // C-126
     @Test(arguments: [
-        ("*", "chat.example", true), ("chat.example", "chat.example", true), ("CHAT.example", "chat.Example", true),
+        ("*", "chat.example", true), ("*:7227", "martlets://chat.example", true),
+        ("*:7227", "martlets://192.0.2.1", true), ("*:7227", "wss://chat.example", false),
+        ("chat.example", "chat.example", true), ("CHAT.example", "chat.Example", true),
         ("example", "chat.example", true), (".example", "chat.example", true), ("*.example", "chat.example", true),
         ("example.", "chat.example.", true), ("at.example", "chat.example", false),
         ("other, chat.example", "chat.example", true), ("other chat.example", "chat.example", true),

@@ -54,6 +54,14 @@ import Testing
         #expect(try !connected(wallClockDelay: 11 * 86_400_000).0.isResumed)
     }
 
+    // C-65
+    @Test func `a host with a final dot → the certificate of the name without it`() throws {
+        let pair = TLSPair(
+            client: try client.connection(to: Endpoint(host: "localhost.")), server: try #require(server.connection()))
+        pair.exchange()
+        #expect(pair.client.state == .open)
+    }
+
     @Test func `a session of another port of the host -> a full handshake`() throws {
         _ = try connected()
         let other = try client.connection(to: Endpoint(host: "localhost", port: 7228))

@@ -20,7 +20,7 @@ enum WebSocketTarget {
             hold(whole == frames(bytes, isOfClient, pieces: size), "a split stream gives other frames")
             hold(whole == Reference.read(bytes, isOfClient), "frames have another meaning")
         case 2:
-            for files in [nil, WebFolder(WebFiles(["index.html": [1], "a/b.txt": [2]]))] {
+            for files in folders {
                 let whole = request(bytes, pieces: bytes.count, files)
                 hold(whole == request(bytes, pieces: size, files), "a split request gives another answer")
             }
@@ -29,6 +29,11 @@ enum WebSocketTarget {
             hold(whole == answer(bytes, pieces: size), "a split answer gives another outcome")
         }
     }
+
+    /// Files for requests, and none. Requests of a run end before the next one.
+    private static let folders = [nil, WebFolder(WebFiles(["index.html": [1], "a/b.txt": [2]]))]
+    private static let forwarders = IPNetwork("10.0.0.0/8").map { [$0] } ?? []
+    private static let peer = SocketAddress("10.0.0.1:80")
 
     /// What a stream of frames contains.
     struct Frames: Equatable {
@@ -78,20 +83,20 @@ enum WebSocketTarget {
     private static func request(_ bytes: [UInt8], pieces size: Int, _ files: WebFolder?) -> Request {
         var options = WebSocketOptions()
         options.files = files
-        options.forwarders = IPNetwork("10.0.0.0/8").map { [$0] } ?? []
+        options.forwarders = forwarders
         var upgrade = WebSocketServerUpgrade(options, isSecure: false)
         for start in stride(from: 0, to: bytes.count, by: size) {
             let end = min(start + size, bytes.count)
             let piece = Array(bytes[start..<end])
-            switch upgrade.receive(piece.rawBytes, from: SocketAddress("10.0.0.1:80")) {
+            switch upgrade.receive(piece.rawBytes, from: peer) {
             case .incomplete: continue
             case .answered(let response, _):
                 hold(files != nil && response.starts(with: "HTTP/1.1 ".utf8), "a response that is none")
-                return Request(response: response)
-            case .accepted(_, let rest, let client): return Request(rest: rest + bytes[end...], client: client)
+                return Request(response: response, client: upgrade.client)
+            case .accepted(_, let rest): return Request(rest: rest + bytes[end...], client: upgrade.client)
             case .refused(.refused(let status), let answer):
                 hold(answer.starts(with: "HTTP/1.1 \(status) ".utf8), "an answer with another status")
-                return Request(status: status)
+                return Request(status: status, client: upgrade.client)
             case .refused: hold(false, "a refusal without a status")
             }
         }

@@ -188,9 +188,15 @@ extension Transient {
 extension LogEntry {
     /// Whether the body is a message with the stamp of the entry.
     fileprivate var hasOwnStamp: Bool {
-        guard let message = try? Message(parsing: body.rawBytes) else { return false }
-        return message.counter == counter && message.relay?.offset == offset && message.relay?.sender == sender
-            && message.relay?.device == device
+        do throws(WireError) {
+            let message = try MessageView(parsing: body.rawBytes)
+            guard message.counter == counter, message.offset == offset, message.device == device,
+                let bytes = message.sender
+            else { return false }
+            return sender.text.hasUTF8(bytes)
+        } catch {
+            return false
+        }
     }
 }
 
