@@ -14,7 +14,7 @@ struct AppendRotation: Neutral, Sendable {
     static let neutral = NeutralValue<AppendRotation>()
     /// The number of appends of this relay without contention after which the rotation ends.
     static let appendCount = 8
-    /// The maximum time for which messages are held.
+    /// The maximum time for which messages are held (Specs/hostile.md row 132).
     static let maxDelay: Duration = .milliseconds(100)
     /// The least time that a relay has for its turn.
     static let minTurn: Duration = .milliseconds(1)

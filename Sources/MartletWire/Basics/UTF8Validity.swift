@@ -41,7 +41,7 @@ extension String {
 
     /// Returns whether the UTF-8 of the string equals `bytes`.
     @inline(__always)
-    func hasUTF8(_ bytes: RawSpan) -> Bool {
+    package func hasUTF8(_ bytes: RawSpan) -> Bool {
         withUTF8Bytes { $0.hasSameBytes(as: bytes) }
     }
 
