@@ -30,12 +30,13 @@ import Testing
 
     /// A message that another relay has stored.
     private func entry(
-        _ offset: UInt64, _ name: String = "carol", _ counter: UInt64? = nil, stamp: UInt64? = nil, byteCount: Int = 1,
-        content: MessageContent? = nil
+        _ offset: UInt64, _ name: String = "carol", _ counter: UInt64? = nil, stamp: UInt64? = nil,
+        stampName: String? = nil, byteCount: Int = 1, content: MessageContent? = nil
     ) -> LogEntry {
         let (who, counter) = (RoomScript.who(name), counter ?? offset)
+        let stamped = RoomScript.who(stampName ?? name)
         let stamp = RelayStamp(
-            offset: stamp ?? offset, acceptedAt: 2000 + offset, sender: who.account, device: who.device)
+            offset: stamp ?? offset, acceptedAt: 2000 + offset, sender: stamped.account, device: stamped.device)
         let content = content ?? MessageContent(text: String(repeating: "x", count: byteCount))
         return LogEntry(
             offset: offset, sender: who.account, device: who.device, counter: counter, acceptedAt: 2000 + offset,
@@ -511,6 +512,8 @@ import Testing
         damaged[5] ^= 1
         receive(&script, damaged, at: 1)
         receive(&script, [entry(1, stamp: 2)])
+        receive(&script, [entry(1, stampName: "carol/2")])
+        receive(&script, [entry(1, stampName: "dave")])
         receive(&script, entries(1...257))
         receive(&script, [], at: 1)
         receive(&script, StoredBatch.encode([]), at: 1)

@@ -48,6 +48,9 @@ import Testing
         #expect(remote.accounts(in: changed, from: Self.two) == [.bob])
         #expect(remote.accounts(in: changed, from: Self.three) == [.alice, .bob])
         #expect(remote.accounts(in: item(1, isWhole: true, entries[1]), from: Self.two) == [.alice, .bob])
+        // All members, of which those that are left out are away.
+        let unchanged = BusMember(.bob, .away)
+        #expect(remote.accounts(in: item(1, isWhole: true, unchanged), from: Self.two) == [.alice, .bob])
     }
 
     //
