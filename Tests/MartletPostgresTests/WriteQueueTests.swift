@@ -42,6 +42,19 @@ import Testing
         #expect(numbers(queue.take()) == [0] && numbers(queue.take()) == [1] && numbers(queue.take()) == [2])
     }
 
+    //
+    @Test func `appends alone or with progress → the commit of refused ones is not synced; with other calls it is`() {
+        let progress = StoreWrite.progress(
+            [AccountName("alice"): AccountProgress(delivered: 1, read: 1)], .lobby, RoomStoreReply { _ in })
+        let retention = StoreWrite.retention(RoomRetention(maxCount: 5), .lobby, RoomStoreReply { _ in })
+        for (others, isRelaxed) in [([], 1), ([progress], 1), ([retention], 0), ([progress, retention], 0)] {
+            var queue = WriteQueue()
+            for write in others + [append(1, 1)] { #expect(queue.add(write) == true) }
+            let group = WriteGroup(queue.take(), writer: [UInt8](repeating: 0, count: 16), earliestTime: 0)
+            #expect(group.queries.last?.bytes.suffix(8) == [0, 0, 0, 0, 0, 0, 0, UInt8(isRelaxed)])
+        }
+    }
+
     @Test func `a lost answer → the same group again with others behind it, marked as repeated`() {
         var queue = WriteQueue()
         for number in 1...3 as ClosedRange<Int64> { #expect(queue.add(append(number, number)) == true) }
