@@ -50,7 +50,7 @@ class Relay(Context):
             raise Inconclusive(f"the client does not start: {problem}") from None
         self.closing.append(self.end)
         self.readers = [threading.Thread(target=self.read, args=parts, daemon=True) for parts in (
-            (self.process.stdout, self.lines.put_nowait), (self.process.stderr, self.told))]
+            (self.process.stdout, self.lines.put_nowait), (self.process.stderr, self.note_error))]
         for reader in self.readers:
             reader.start()
 
@@ -61,8 +61,8 @@ class Relay(Context):
             while line := stream.readline(MAX_LINE):
                 take(line.rstrip(b"\r\n").decode(errors="backslashreplace"))
 
-    def told(self, line):
-        self.note("the client tells", line[:500])
+    def note_error(self, line):
+        self.note("standard error", line[:500])
 
     def fault(self):
         """The end of the program, once its output is read, or a flood of it; None otherwise."""

@@ -135,7 +135,7 @@ class Flow:
         self.sent, self.acked, self.ranges, self.credit = 0, 0, (), window
         self.receiver = SessionReceiver(max_message)
         self.received, self.granted, self.window = 0, window, window
-        self.offset, self.is_told, self.out = 0, True, {}
+        self.offset, self.is_reported, self.out = 0, True, {}
 
 
 class Context:
@@ -353,11 +353,11 @@ class Peer:
     def acknowledge(self, force=False):
         acks = []
         for number, flow in self.sessions.items():
-            if force or not flow.is_told:
+            if force or not flow.is_reported:
                 if self.grants:
                     flow.granted = max(flow.granted, flow.received + flow.window)
                 acks.append(flow.receiver.window.ack(number, flow.granted))
-                flow.is_told = True
+                flow.is_reported = True
         if not acks:
             return
         if self.grants:
@@ -430,7 +430,7 @@ class Peer:
             raise Failed("frames of open sessions", shown(header), "S-15")
         before = flow.receiver.window.cumulative, set(flow.receiver.window.beyond)
         whole = flow.receiver.receive(header.type, header.sequence, body or b"", header.has_more)
-        flow.is_told = False
+        flow.is_reported = False
         is_new = before != (flow.receiver.window.cumulative, flow.receiver.window.beyond)
         if header.type in CREDITED and is_new:
             flow.received += len(body)

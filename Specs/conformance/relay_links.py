@@ -247,7 +247,7 @@ def reader_credit(context):
     reader.ping()
     reader.expect_none(Pong)
     reader.grants = True
-    reader.sessions[1].is_told = False
+    reader.sessions[1].is_reported = False
     reader.acknowledge()
     context.equal(len(reader.texts(8)), 8)
 

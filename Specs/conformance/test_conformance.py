@@ -52,12 +52,12 @@ REFUSED = [
     ([*NONE, "--json", "x", "--junit", "x"], "same file"),
 ]
 # Command lines, their exit codes and a part of what they write.
-TOLD = [
+ANSWERED = [
     (NONE, 69, "1 inconclusive; 0 clauses judged"), ([*NONE, "--json", "/dev/full"], 74, "1 inconclusive"),
     (["--relay", "martlet://127.0.0.1:1/"], 69, "no connection"), (["--help"], 0, "Exit codes: 0 all cases"),
     (["--list", "--only", "frame-split"], 0, "many in one write\n1 cases judge 9 of"),
-    (["--client", "sh -c 'printf \"\\377\" >&2; exit 7'", "--only", "client-early"], 69, "the client tells \\xff\n"),
-    (["--client", "sh -c 'printf \"\\033[1m\" >&2; exit 7'", "--only", "client-ack"], 69, "tells \\x1b[1m\n"),
+    (["--client", "sh -c 'printf \"\\377\" >&2; exit 7'", "--only", "client-early"], 69, "standard error \\xff\n"),
+    (["--client", "sh -c 'printf \"\\033[1m\" >&2; exit 7'", "--only", "client-ack"], 69, "standard error \\x1b[1m\n"),
     (["--client", "sh -c 'exit 7'"], 69, "does not connect: the end of the program with status 7\n"),
     (["--client", "false"], 69, f" {len(program.CLIENT)} inconclusive; 0 clauses judged"),
     (["--client", "yes", "--only", "client-text"], 69, "does not connect: 200 lines"),
@@ -83,7 +83,7 @@ def client_fault(name, _):
     return play(case_of(program.CLIENT, faults.CLIENTS[name][0]), options, client_kit.Relay)
 
 
-def told(arguments):
+def outcome(arguments):
     """The exit code of a command line, and what it writes."""
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(out):
         try:
@@ -95,8 +95,8 @@ def told(arguments):
 
 def of_command_lines():
     """What is wrong with the answers to command lines."""
-    for arguments, code, part in [(arguments, 64, part) for arguments, part in REFUSED] + TOLD:
-        found, text = told(arguments)
+    for arguments, code, part in [(arguments, 64, part) for arguments, part in REFUSED] + ANSWERED:
+        found, text = outcome(arguments)
         if found != code or part not in text:
             yield f"{arguments}: {found} instead of {code}, without {part!r}: {text[-500:]}"
     with subprocess.Popen([sys.executable, str(HERE), "--list"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as kit:
@@ -147,7 +147,7 @@ def main(arguments):
     if int(failures) != json.loads(report.as_json(all_outcomes))["summary"][FAILED]:
         wrong.append("the reports differ")
     if verbose:
-        print(told(["--list"])[1].splitlines()[-2], f"{time.monotonic() - began:.1f} s")
+        print(outcome(["--list"])[1].splitlines()[-2], f"{time.monotonic() - began:.1f} s")
     if len(faults.RELAY) != 20 or len(faults.CLIENTS) != 20:
         wrong.append(f"{len(faults.RELAY)} and {len(faults.CLIENTS)} faults, not twenty each")
     if wrong:

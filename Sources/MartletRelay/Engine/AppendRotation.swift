@@ -25,10 +25,10 @@ struct AppendRotation: Neutral, Sendable {
     private var others: [RelayID: UInt64] = [:]
     /// The last offset of the last append of this relay; 0 before the first one.
     private var own: UInt64 = 0
-    /// The instant of the last append of any relay.
+    /// The instant at which the last append of any relay became known.
     private var lastAt = Instant.zero
-    /// Whether `lastAt` is that of the current turn of the loop.
-    private var hasNews = false
+    /// Whether an append became known since the last call of `begin`, which sets `lastAt`.
+    private var hasAppend = false
     /// Relays that have not used their turn, and the instant of the append before it.
     private var leftOut: (relays: Set<RelayID>, since: Instant) = ([], .zero)
     /// The instant from which on the turn of a relay that was heard is measured.
@@ -50,14 +50,14 @@ struct AppendRotation: Neutral, Sendable {
     /// The store has refused an append.
     mutating func refused() {
         remainingCount = Self.appendCount
-        hasNews = true
+        hasAppend = true
     }
 
     /// The store has an append of this relay up to an offset.
     mutating func stored(upTo offset: UInt64) {
         own = max(own, offset)
         remainingCount -= 1
-        hasNews = true
+        hasAppend = true
     }
 
     /// The bus has an append of another relay at an offset.
@@ -66,7 +66,7 @@ struct AppendRotation: Neutral, Sendable {
         others[relay] = offset
         let isLate = leftOut.relays.remove(relay) != nil
         if isLate || isHolding { measuredSince = isLate ? leftOut.since : lastAt }
-        hasNews = true
+        hasAppend = true
         if isHolding { remainingCount = Self.appendCount }
     }
 
@@ -78,8 +78,8 @@ struct AppendRotation: Neutral, Sendable {
     ///   - isReading: Whether the copy gets messages from the store, without which it would refuse an append.
     mutating func begin(hasMessages: Bool, isReading: Bool, now: Instant) -> Bool {
         if let since = measuredSince.take() { measured(now - since) }
-        if hasNews { lastAt = now }
-        hasNews = false
+        if hasAppend { lastAt = now }
+        hasAppend = false
         guard hasMessages else {
             (heldSince, deadline) = (nil, nil)
             return false
