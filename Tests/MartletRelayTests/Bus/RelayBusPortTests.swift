@@ -144,9 +144,8 @@ private struct KeyedStore: RoomStore {
 
     private static let key = [UInt8](repeating: 7, count: 32)
 
-    /// A datagram of a relay that ends the links of an account at all others.
-    private func kick(_ account: AccountName) -> [UInt8] {
-        var relay = BusPeers(id: RelayID(rawValue: 99), maxDatagramByteCount: 4000)
+    /// The next datagram of a relay, which ends the links of an account at all others.
+    private func kick(_ account: AccountName, from relay: inout BusPeers) -> [UInt8] {
         relay.perform(.kick(account), now: Instant(nanoseconds: 0))
         return relay.takeDatagrams()[0]
     }
@@ -197,12 +196,13 @@ private struct KeyedStore: RoomStore {
         await pair.meet()
         let bob = try await pair.member("bob", 1)
         let bus = MemoryBus(pair.hub)
-        var sealed = BusAuthenticator(key: Self.key).seal(kick("bob"))
-        sealed[20] ^= 1
-        let foreign = BusAuthenticator(key: [UInt8](repeating: 8, count: 32)).seal(kick("bob"))
-        bus.send([sealed, foreign, kick("bob"), [2], []])
+        var relay = BusPeers(id: RelayID(rawValue: 99), maxDatagramByteCount: 4000)
+        var changed = BusAuthenticator(key: Self.key).seal(kick("bob", from: &relay))
+        changed[changed.count - 1] ^= 1
+        let foreign = BusAuthenticator(key: [UInt8](repeating: 8, count: 32)).seal(kick("bob", from: &relay))
+        bus.send([changed, foreign, kick("bob", from: &relay), [2], []])
         // The relays receive this one after the others.
-        bus.send([BusAuthenticator(key: Self.key).seal(kick("carol"))])
+        bus.send([BusAuthenticator(key: Self.key).seal(kick("carol", from: &relay))])
         while !Task.isCancelled, pair.kickCount("carol") < 2 { await Task.yield() }
         #expect(pair.kickCount("bob") == 0)
         #expect(pair.faults == [.notAuthenticated, .notAuthenticated])
@@ -218,13 +218,16 @@ private struct KeyedStore: RoomStore {
         var (bus, datagrams) = pair.datagrams()
         let items = (0..<2000).map { BusMessage(.changed(RoomName("room \($0)")!)) }
         pair.relays[0].busPort?.send(items, hasLost: false)
+        bus.send([[9]])
         var (count, longest) = (0, 0)
-        while count < items.count, let datagram = await datagrams.next() {
+        while let datagram = await datagrams.next() {
+            if datagram == [9] { break }
             let opened = try BusAuthenticator(key: Self.key).open(datagram)
             let messages = try BusHead.messages(in: opened.rawBytes)
             count += messages.count { if case .changed = $0.item { true } else { false } }
             longest = max(longest, datagram.count)
         }
+        #expect(count == items.count)
         #expect(longest <= bus.maxDatagramByteCount && longest > bus.maxDatagramByteCount - 32)
         await bus.stop()
         await pair.shutDown()
