@@ -164,6 +164,20 @@ import Testing
         #expect(BusWriter.byteCount(of: BusMessage(.entries(items[0]), to: Self.two)) <= 4096)
     }
 
+    //
+    @Test func `stored messages that exceed a datagram together → sent in several items, in order`() {
+        var script = room("alice")
+        for counter in 1...40 { script.post("alice", UInt64(counter), byteCount: 300) }
+        _ = script.drain()
+        script.store()
+        let items = sent(script.drain())
+        let offsets = items.flatMap { item in
+            item.batch.flatMap { try? StoredBatch.decode($0, firstOffset: item.offset).map(\.offset) } ?? []
+        }
+        #expect(items.count > 1 && offsets == Array(1...40))
+        for item in items { #expect(BusWriter.byteCount(of: BusMessage(.entries(item), to: Self.two)) <= 4096) }
+    }
+
     // MARK: The order of reports and items
 
     //
@@ -284,6 +298,22 @@ import Testing
         let effects = script.drain()
         #expect(effects.accepted(by: "alice") == [AcceptedRun(firstCounter: 4, count: 1, firstOffset: 1)])
         #expect(!effects.contains { if case .append = $0 { true } else { false } })
+    }
+
+    //
+    @Test func `a waiting message that a later session has published, too, is refused → to the later session`() {
+        var script = room("alice", "dave")
+        script.post("alice", 1)
+        _ = script.drain()
+        script.with("alice") { $0.receive(.leave($1)) }
+        script.join("alice", cursor: 0, log: Self.log)
+        script.post("alice", 1)
+        _ = script.drain()
+        conflict(&script, [entry(1, "alice", 1, byteCount: 2)])
+        let refusals = script.drain().compactMap {
+            if case .sent("alice", .receipt(.refused(let refusal))) = $0 { refusal.code } else { nil }
+        }
+        #expect(refusals == [.counterReused])
     }
 
     //

@@ -105,17 +105,28 @@ extension RelayRoom {
     func sendEntries(from first: UInt64, count: Int, into effects: inout Deque<RoomEffect>) {
         guard members.busItemByteCount > 0, members.remote.count > 0, let id = log.id else { return }
         let row = log.tail.row(from: first)
+        var items: [BusEntries]?
+        // Long messages are in several rows.
+        if row.count == count, RoomReplica.byteCount(of: row) <= RoomReplica.maxEarlyByteCount {
+            items = self.items(of: row, id)
+        }
+        let named = BusEntries(room: name, log: id, offset: first &+ UInt64(count) &- 1, batch: nil)
+        for item in items ?? [named] { effects.append(.bus(BusMessage(.entries(item)))) }
+    }
+
+    /// Messages as items of the bus; nil if one of them fits into no item.
+    private func items(of entries: ArraySlice<LogEntry>, _ log: LogID) -> [BusEntries]? {
         let free = members.busItemByteCount - name.text.utf8.count - Self.entriesOverhead
         let bound = min(Self.maxEntriesByteCount, free)
-        var batch: [UInt8]?
-        // Long messages are in several rows.
-        if row.count == count, count <= Self.readCount, row.reduce(0, { $0 + $1.body.byteCount }) <= bound {
-            batch = StoredBatch.encode(row)
+        var items: [BusEntries] = []
+        var rest = entries
+        while let first = rest.first {
+            let part = StoredBatch.prefix(of: rest.prefix(Self.readCount), maxByteCount: bound)
+            guard !part.isEmpty else { return nil }
+            items.append(BusEntries(room: name, log: log, offset: first.offset, batch: StoredBatch.encode(part)))
+            rest = rest.dropFirst(part.count)
         }
-        if batch.map({ $0.count > bound }) == true { batch = nil }
-        let offset = batch == nil ? first &+ UInt64(count) &- 1 : first
-        let item = BusEntries(room: name, log: id, offset: offset, batch: batch)
-        effects.append(.bus(BusMessage(.entries(item))))
+        return items
     }
 
     /// Messages that another relay has stored. They wait until the copy takes them (R-219, Specs/hostile.md row 126).
