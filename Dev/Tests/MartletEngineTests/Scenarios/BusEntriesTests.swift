@@ -300,22 +300,6 @@ import Testing
         #expect(!effects.contains { if case .append = $0 { true } else { false } })
     }
 
-    //
-    @Test func `a waiting message that a later session has published, too, is refused → to the later session`() {
-        var script = room("alice", "dave")
-        script.post("alice", 1)
-        _ = script.drain()
-        script.with("alice") { $0.receive(.leave($1)) }
-        script.join("alice", cursor: 0, log: Self.log)
-        script.post("alice", 1)
-        _ = script.drain()
-        conflict(&script, [entry(1, "alice", 1, byteCount: 2)])
-        let refusals = script.drain().compactMap {
-            if case .sent("alice", .receipt(.refused(let refusal))) = $0 { refusal.code } else { nil }
-        }
-        #expect(refusals == [.counterReused])
-    }
-
     //
     @Test func `messages while changed roles are loaded → delivered then; waiting messages are judged by the roles`()
         throws
