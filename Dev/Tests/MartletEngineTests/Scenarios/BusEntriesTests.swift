@@ -324,6 +324,19 @@ import Testing
         #expect(refusals == [.forbidden])
     }
 
+    //
+    @Test func `a read for a member has later messages than the copy → only those of the copy are delivered`() {
+        var script = room("alice")
+        script.post("alice", 1)
+        _ = script.drain()
+        script.store()
+        _ = script.drain()
+        script.with("alice") { $0.read(ReadID(member: $1), [self.entry(1), self.entry(2)], first: 1) }
+        #expect(script.drain().offsets(to: "alice") == [])
+        receive(&script, entries(2...2))
+        #expect(script.drain().offsets(to: "alice") == [2])
+    }
+
     // MARK: Rotation
 
     /// The room after a refused append of message 1, which is stored at offset 2. Relay 2 has appended before.
