@@ -169,11 +169,7 @@ extension RelayRoom {
 
     /// Passes the next batch to the store, which has one call of a room that changes it.
     mutating func startStoring(into effects: inout Deque<RoomEffect>) {
-<<<<<<< HEAD
         guard isBusy, !(usesRoles && moderation.isSaving), !replica.isLoading,
-=======
-        guard isBusy, !(usesRoles && (moderation.isSaving || moderation.isHolding)), !replica.isLoading,
->>>>>>> 3a88d080 (Deliver no messages of the store that the copy of a room does not have)
             let batch = publication.startStoring()
         else { return }
         let append = RoomAppend(
