@@ -20,7 +20,7 @@ extension RelayRoom {
     /// continue, because the store has removed messages that it does not have.
     mutating func conflicted(_ history: RoomHistory, at now: UInt64, into effects: inout Deque<RoomEffect>) -> Bool {
         guard isBusy, publication.isStoring else { return true }
-        rotation.value.refused()
+        forwarding.value.refused()
         guard let first = history.entries.first, first.offset == log.lastOffset &+ 1 else { return false }
         return advance(by: history.entries[...], at: now, into: &effects)
     }
@@ -63,31 +63,11 @@ extension RelayRoom {
         for join in replica.takeJoins(upTo: offset) { self.join(join, into: &effects) }
     }
 
-    // MARK: Rotation
-
-    /// Whether the relays append in rotation.
-    var usesRotation: Bool { rotation.isAllocated }
-
-    /// The instant until which messages are held; nil if none are.
-    var turnDeadline: Instant? { usesRotation && isBusy && publication.mayStore ? rotation.value.deadline : nil }
-
-    /// Whether the relay may append in this turn of the loop.
-    mutating func beginTurn(now: Instant, into effects: inout Deque<RoomEffect>) -> Bool {
-        guard usesRotation else { return true }
-        if rotation.value.isOver {
-            rotation.release()
-            return true
-        }
-        readMissed(now: now, into: &effects)
-        return rotation.value.begin(
-            hasMessages: isBusy && publication.mayStore, isReading: replica.isReading, now: now)
-    }
-
     // MARK: Messages of other relays
 
-    /// Whether messages of this relay wait, whose append brings those that the copy misses. In rotation they are read
-    /// before the append.
-    private var hasWaiting: Bool { isBusy && (usesRotation ? publication.isStoring : publication.entryCount > 0) }
+    /// Whether messages of this relay wait, whose append brings those that the copy misses. Forwarded ones have no
+    /// append.
+    private var hasWaiting: Bool { isBusy && (usesForwarding ? publication.isStoring : publication.entryCount > 0) }
 
     /// The instant of a delayed read; nil while messages wait, whose append brings what it would read.
     var readDeadline: Instant? { hasWaiting ? nil : replica.deadline }
@@ -158,14 +138,19 @@ extension RelayRoom {
     private mutating func advance(
         by entries: ArraySlice<LogEntry>, at now: UInt64, into effects: inout Deque<RoomEffect>
     ) -> Bool {
-        let waiting = isBusy ? publication.takeWaiting() : []
+        var waiting = isBusy ? publication.takeWaiting() : []
         for message in waiting { windows[message.part.window].rollBack(to: log.lastOffset) }
+        // Their relays forward them to the relay of the last append.
+        waiting.removeAll { $0.part.publisher == forwarderHandle }
         take(entries, at: now, into: &effects)
         var moved: [UInt64: UInt64] = [:]
         for message in waiting {
             guard canAppendAgain(message) else { return false }
             guard let offset = admitAgain(message, at: now, into: &effects) else { continue }
             moved[message.entry.offset] = offset
+        }
+        if usesForwarding {
+            forwarding.value.took(entries.count, of: waiting.map { moved[$0.entry.offset] == nil })
         }
         if hasCommands { commands.move(moved) }
         if usesRoles { moderation.moveAnnounced(moved) }
@@ -267,12 +252,12 @@ extension RelayRoom {
 
 extension LogEntry {
     /// The content of an edit or a deletion; nil for other messages, and if it is damaged (M-1).
-    fileprivate var change: MessageBody? {
+    var change: MessageBody? {
         ClientMessage(counter: counter, body: body.rawBytes, layout: body.layout).change
     }
 
     /// The digest of the content, as for a client's message; 0 for a message whose content is erased.
-    fileprivate var contentDigest: UInt16 {
+    var contentDigest: UInt16 {
         do throws(WireError) {
             guard try MessageView(parsing: body.rawBytes).content.byteCount > 0 else { return 0 }
         } catch {
@@ -283,7 +268,11 @@ extension LogEntry {
 
     /// The entry at another offset, before it is durable.
     fileprivate func moved(to offset: UInt64) -> LogEntry {
-        guard offset != self.offset else { return self }
+        offset == self.offset ? self : moved(to: offset, window: window, digest: digest)
+    }
+
+    /// The entry at an offset, in the terms of this copy of the room.
+    func moved(to offset: UInt64, window: Int32, digest: UInt16) -> LogEntry {
         var bytes = [UInt8](copying: body.rawBytes)
         RelayStamp.setOffset(offset, of: &bytes)
         return LogEntry(

@@ -117,7 +117,7 @@ struct RoomReplica: Sendable {
         return taken?.drop { $0.offset <= offset }
     }
 
-    private static func byteCount(of entries: [LogEntry]) -> Int {
+    static func byteCount(of entries: some Collection<LogEntry>) -> Int {
         entries.reduce(0) { $0 + $1.body.byteCount + overhead }
     }
 

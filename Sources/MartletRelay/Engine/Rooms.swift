@@ -405,8 +405,17 @@ struct Rooms: ~Copyable, Sendable {
             reportChange(of: name, to: watchers.watchers(of: name).map { ($0, AccountProgress()) })
         case .membership(let membership): membershipChanged(membership)
         case .entries(let entries): with(entries.room) { room, _ in room.receive(entries, from: relay) }
+        case .forwarded(let entries, let counter): forwarded(entries, after: counter)
         case .beat, .command, .performed: break
         }
+    }
+
+    /// Messages of a different relay, which this one is to append.
+    private mutating func forwarded(_ item: BusEntries, after counter: UInt64) {
+        guard !isFull, let index = index(of: item.room) else { return }
+        closeBatch(of: index)
+        rooms[index].receive(forwarded: item, after: counter, at: wallClock)
+        markDirty(index)
     }
 
     @discardableResult

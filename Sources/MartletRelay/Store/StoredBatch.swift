@@ -10,6 +10,8 @@ package enum StoredBatch {
     private static let version: UInt8 = 1
     /// The bytes of the checksum at the end.
     private static let checksumByteCount = 4
+    /// The maximum number of bytes of a length, a counter or a time.
+    private static let maxNumberByteCount = 10
 
     /// The reason why bytes are not a valid batch.
     package enum Fault: Error, Equatable, Sendable {
@@ -35,6 +37,18 @@ package enum StoredBatch {
             start = end
         }
         return batches
+    }
+
+    /// The first messages of which the batch has at most this number of bytes.
+    package static func prefix(of entries: ArraySlice<LogEntry>, maxByteCount: Int) -> ArraySlice<LogEntry> {
+        var byteCount = 1 + checksumByteCount
+        for index in entries.indices {
+            let isSame = index > entries.startIndex && entries[index].hasSameDevice(as: entries[index - 1])
+            byteCount += entries[index].body.byteCount + 3 * maxNumberByteCount
+            if !isSame { byteCount += maxNumberByteCount + entries[index].sender.text.utf8.count + 8 }
+            guard byteCount <= maxByteCount else { return entries[..<index] }
+        }
+        return entries
     }
 
     /// The bytes of messages with consecutive offsets.

@@ -250,7 +250,7 @@ extension BusItem {
             .changed(let room):
             [room]
         case .membership(let membership): [membership.room]
-        case .entries(let entries): [entries.room]
+        case .entries(let entries), .forwarded(let entries, _): [entries.room]
         case .beat, .command, .performed: []
         }
     }

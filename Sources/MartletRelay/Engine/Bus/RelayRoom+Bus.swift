@@ -90,6 +90,7 @@ extension RelayRoom {
     /// A relay is away, and its members with it. Its requests are cancelled, and those to it answered.
     mutating func lost(_ relay: RelayID, into effects: inout Deque<RoomEffect>) {
         members.lost(relay)
+        if usesForwarding { forwarding.value.lost(relay) }
         for number in requests.unanswered(by: relay) { fail(number, .noRecipient, into: &effects) }
         for number in requests.asked(by: relay) { cancel(number, into: &effects) }
     }
@@ -105,30 +106,48 @@ extension RelayRoom {
     func sendEntries(from first: UInt64, count: Int, into effects: inout Deque<RoomEffect>) {
         guard members.busItemByteCount > 0, members.remote.count > 0, let id = log.id else { return }
         let row = log.tail.row(from: first)
+        // Long messages are in several rows.
+        if row.count == count, let parts = busParts(of: row) {
+            for part in parts { effects.append(.bus(BusMessage(.entries(busEntries(part))))) }
+        } else {
+            let item = BusEntries(room: name, log: id, offset: first &+ UInt64(count) &- 1, batch: nil)
+            effects.append(.bus(BusMessage(.entries(item))))
+        }
+    }
+
+    /// Messages in parts that fit into items of the bus; nil if they are more than a relay keeps, or if one of them fits
+    /// into no item.
+    func busParts(of entries: ArraySlice<LogEntry>) -> [ArraySlice<LogEntry>]? {
+        guard RoomReplica.byteCount(of: entries) <= RoomReplica.maxEarlyByteCount else { return nil }
         let free = members.busItemByteCount - name.text.utf8.count - Self.entriesOverhead
         let bound = min(Self.maxEntriesByteCount, free)
-        var batch: [UInt8]?
-        // Long messages are in several rows.
-        if row.count == count, count <= Self.readCount, row.reduce(0, { $0 + $1.body.byteCount }) <= bound {
-            batch = StoredBatch.encode(row)
+        var parts: [ArraySlice<LogEntry>] = []
+        var rest = entries
+        while !rest.isEmpty {
+            let part = StoredBatch.prefix(of: rest.prefix(Self.readCount), maxByteCount: bound)
+            guard !part.isEmpty else { return nil }
+            parts.append(part)
+            rest = rest.dropFirst(part.count)
         }
-        if batch.map({ $0.count > bound }) == true { batch = nil }
-        let offset = batch == nil ? first &+ UInt64(count) &- 1 : first
-        let item = BusEntries(room: name, log: id, offset: offset, batch: batch)
-        effects.append(.bus(BusMessage(.entries(item))))
+        return parts
+    }
+
+    /// The item of a part.
+    func busEntries(_ part: ArraySlice<LogEntry>) -> BusEntries {
+        BusEntries(
+            room: name, log: log.id ?? LogID(rawValue: 0), offset: part[part.startIndex].offset,
+            batch: StoredBatch.encode(part))
     }
 
     /// Messages that another relay has stored. They wait until the copy takes them (R-219, Specs/hostile.md row 126).
     mutating func receive(_ item: BusEntries, from relay: RelayID) {
         guard case .ready = state, item.log == log.id else { return }
-        if usesRotation { rotation.value.noteAppend(of: relay, at: item.offset) }
-        guard let batch = item.batch else {
+        if usesForwarding { forwarding.value.noteAppend(of: relay, upTo: item.offset) }
+        guard item.batch != nil else {
             if item.offset > log.lastOffset { replica.noteUnsent(upTo: item.offset) }
             return
         }
-        guard let entries = try? StoredBatch.decode(batch, firstOffset: item.offset), let last = entries.last,
-            last.offset > log.lastOffset, entries.count <= Self.readCount, entries.allSatisfy(\.hasOwnStamp)
-        else { return }
+        guard let entries = item.entries, let last = entries.last, last.offset > log.lastOffset else { return }
         replica.note(end: last.offset)
         replica.keep(entries)
     }
@@ -182,6 +201,16 @@ extension Transient {
         case .typing: .presence
         case .message: []
         }
+    }
+}
+
+extension BusEntries {
+    /// The messages; nil if there are none or if they are not valid.
+    var entries: [LogEntry]? {
+        guard let batch, let entries = try? StoredBatch.decode(batch, firstOffset: offset),
+            entries.count <= RelayRoom.readCount, entries.allSatisfy(\.hasOwnStamp)
+        else { return nil }
+        return entries
     }
 }
 
