@@ -5,152 +5,136 @@ import Testing
 @testable import MartletLink
 @testable import MartletRelay
 
-/// The order of appends of several relays.
-@Suite struct AppendRotationTests {
+/// The choice between appending and forwarding in a room with several publishing relays.
+@Suite struct AppendForwardingTests {
     private static let start = Instant(nanoseconds: 1_000_000_000)
     private static let (two, three) = (RelayID(rawValue: 2), RelayID(rawValue: 3))
 
-    private func begins(
-        _ rotation: inout AppendRotation, after milliseconds: Int, hasMessages: Bool = true, isReading: Bool = false
-    ) -> Bool {
-        rotation.begin(
-            hasMessages: hasMessages, isReading: isReading, now: Self.start + .milliseconds(milliseconds))
+    private func begin(
+        _ forwarding: inout AppendForwarding, _ waitingCount: Int, after milliseconds: Int = 0
+    ) -> AppendForwarding.Decision {
+        forwarding.begin(waitingCount: waitingCount, now: Self.start + .milliseconds(milliseconds))
     }
 
-    /// A relay whose refused append was stored up to offset 10, after those of two others, at the start.
-    private func rotation() -> AppendRotation {
-        var rotation = AppendRotation()
-        rotation.refused()
-        rotation.noteAppend(of: Self.two, at: 4)
-        rotation.noteAppend(of: Self.three, at: 7)
-        rotation.stored(upTo: 10)
-        _ = begins(&rotation, after: 0, hasMessages: false)
-        return rotation
+    /// A relay whose append was refused, because relay 2 has appended up to offset 4.
+    private func forwarding() -> AppendForwarding {
+        var forwarding = AppendForwarding()
+        forwarding.refused()
+        forwarding.noteAppend(of: Self.two, upTo: 4)
+        return forwarding
     }
 
     //
-    @Test func `a refused append before the first one is stored → the next one begins at once`() {
-        var rotation = AppendRotation()
-        rotation.refused()
-        rotation.noteAppend(of: Self.two, at: 4)
-        #expect(begins(&rotation, after: 0) && rotation.deadline == nil && !rotation.isHolding)
+    @Test func `a refused append, and the relay of the last one is not known → appended again`() {
+        var forwarding = AppendForwarding()
+        forwarding.refused()
+        #expect(begin(&forwarding, 1) == .append && forwarding.deadline == nil)
     }
 
     //
-    @Test func `two relays have appended earlier and send nothing → held for two turns, then they are left out`() {
-        var rotation = rotation()
-        #expect(!begins(&rotation, after: 0) && rotation.deadline == Self.start + .milliseconds(10))
-        #expect(!begins(&rotation, after: 9) && rotation.isHolding)
-        #expect(begins(&rotation, after: 10) && !rotation.isHolding && rotation.deadline == nil)
-        rotation.stored(upTo: 11)
-        #expect(begins(&rotation, after: 10))
+    @Test func `messages wait at a relay that does not append → each is sent once, and they wait`() {
+        var forwarding = forwarding()
+        #expect(begin(&forwarding, 2) == .forward(Self.two, after: 0))
+        #expect(begin(&forwarding, 2, after: 1) == .wait)
+        #expect(begin(&forwarding, 3, after: 2) == .forward(Self.two, after: 2))
+        #expect(forwarding.deadline == Self.start + .milliseconds(100))
+        #expect(begin(&forwarding, 0, after: 3) == .append && forwarding.deadline == nil)
     }
 
     //
-    @Test func `each of the others uses its turn → the append begins when the last of them is heard`() {
-        var rotation = rotation()
-        #expect(!begins(&rotation, after: 0))
-        rotation.noteAppend(of: Self.two, at: 11)
-        // A turn of (3 · 5 ms + 2 · 2 ms) / 4.
-        #expect(!begins(&rotation, after: 2) && rotation.deadline == Self.start + .microseconds(6750))
-        rotation.noteAppend(of: Self.three, at: 14)
-        #expect(begins(&rotation, after: 4))
+    @Test func `an append of this relay, or of a different one, is stored → the next messages go to that relay`() {
+        var forwarding = forwarding()
+        forwarding.stored(upTo: 5)
+        #expect(begin(&forwarding, 1) == .append)
+        forwarding.noteAppend(of: Self.three, upTo: 6)
+        #expect(begin(&forwarding, 1) == .forward(Self.three, after: 0))
+        // All messages that wait are sent to the next one.
+        forwarding.noteAppend(of: Self.two, upTo: 7)
+        #expect(begin(&forwarding, 2) == .forward(Self.two, after: 0))
     }
 
     //
-    @Test func `an item about earlier messages arrives late → the order remains`() {
-        var rotation = rotation()
-        rotation.noteAppend(of: Self.two, at: 12)
-        rotation.noteAppend(of: Self.two, at: 3)
-        #expect(!begins(&rotation, after: 0) && rotation.deadline == Self.start + .milliseconds(5))
+    @Test func `an item about an earlier append arrives late, or twice → no effect`() {
+        var forwarding = forwarding()
+        forwarding.noteAppend(of: Self.three, upTo: 9)
+        #expect(begin(&forwarding, 1) == .forward(Self.three, after: 0))
+        forwarding.noteAppend(of: Self.two, upTo: 9)
+        forwarding.noteAppend(of: Self.two, upTo: 8)
+        #expect(begin(&forwarding, 1) == .wait)
     }
 
     //
-    @Test func `a relay needs 8 ms for its turn → a turn is twice as long, and becomes shorter by a quarter`() {
-        var rotation = rotation()
-        #expect(!begins(&rotation, after: 0))
-        rotation.noteAppend(of: Self.two, at: 11)
-        #expect(!begins(&rotation, after: 8))
-        #expect(rotation.deadline == Self.start + .milliseconds(8 + 16))
-        rotation.noteAppend(of: Self.three, at: 12)
-        #expect(begins(&rotation, after: 10))
-        rotation.stored(upTo: 13)
-        // (3 · 16 ms + 2 · 2 ms) / 4 for each of two relays
-        #expect(!begins(&rotation, after: 10) && rotation.deadline == Self.start + .milliseconds(10 + 26))
-    }
-
-    //
-    @Test func `a relay that was left out is heard 12 ms after its turn began → a turn lasts 24 ms`() {
-        var rotation = rotation()
-        #expect(begins(&rotation, after: 10))
-        rotation.stored(upTo: 11)
-        _ = begins(&rotation, after: 11, hasMessages: false)
-        rotation.noteAppend(of: Self.two, at: 12)
-        _ = begins(&rotation, after: 12, hasMessages: false)
-        rotation.stored(upTo: 13)
-        #expect(!begins(&rotation, after: 13) && rotation.deadline == Self.start + .milliseconds(13 + 24))
-    }
-
-    //
-    @Test func `relays need no time for their turns → a turn lasts 1 ms`() {
-        var rotation = rotation()
-        for offset in 11..<60 {
-            rotation.stored(upTo: UInt64(2 * offset))
-            #expect(!begins(&rotation, after: 0))
-            rotation.noteAppend(of: Self.two, at: UInt64(2 * offset + 1))
-            rotation.noteAppend(of: Self.three, at: UInt64(2 * offset + 1))
-            #expect(begins(&rotation, after: 0))
-        }
-        rotation.stored(upTo: 200)
-        let least = Self.start + .milliseconds(2)
-        #expect(!begins(&rotation, after: 0) && (least..<least + .microseconds(1)).contains(rotation.deadline ?? .zero))
+    @Test func `some of the sent messages are stored → the others were sent, and later ones are not`() {
+        var forwarding = forwarding()
+        _ = begin(&forwarding, 3)
+        forwarding.took(2, of: [true, false, true, false])
+        #expect(begin(&forwarding, 2, after: 1) == .forward(Self.two, after: 1))
     }
 
     // R-230, Specs/hostile.md row 132
-    @Test func `many relays, or one that was heard after minutes → held for 100 ms`() {
-        var rotation = rotation()
-        _ = begins(&rotation, after: 10)
-        rotation.stored(upTo: 100)
-        rotation.noteAppend(of: Self.three, at: 99)
-        for relay in 4..<40 { rotation.noteAppend(of: RelayID(rawValue: UInt64(relay)), at: 50) }
-        #expect(!begins(&rotation, after: 600_000))
-        #expect(rotation.deadline == Self.start + .milliseconds(600_100))
-        // Items of relays do not extend the time.
-        rotation.noteAppend(of: Self.two, at: 60)
-        #expect(!begins(&rotation, after: 600_099) && begins(&rotation, after: 600_100))
+    @Test func `the first message waits for 100 ms → all are appended, although later ones are stored meanwhile`() {
+        var forwarding = forwarding()
+        _ = begin(&forwarding, 2)
+        forwarding.took(1, of: [false, true])
+        #expect(begin(&forwarding, 1, after: 99) == .wait)
+        #expect(begin(&forwarding, 1, after: 100) == .append && forwarding.deadline == nil)
+        // The relay of the last append has not taken them.
+        #expect(begin(&forwarding, 1, after: 100) == .append)
     }
 
     //
-    @Test func `missed messages are read → held until the copy has them, for at most 100 ms`() {
-        var rotation = AppendRotation()
-        rotation.refused()
-        #expect(!begins(&rotation, after: 0, isReading: true))
-        #expect(rotation.deadline == Self.start + .milliseconds(100) && rotation.isHolding)
-        #expect(begins(&rotation, after: 3))
-        #expect(!begins(&rotation, after: 3, isReading: true) && begins(&rotation, after: 103, isReading: true))
+    @Test func `the first message is stored → the next one waits for 100 ms`() {
+        var forwarding = forwarding()
+        _ = begin(&forwarding, 2)
+        forwarding.took(1, of: [true, false])
+        #expect(begin(&forwarding, 1, after: 60) == .wait)
+        #expect(forwarding.deadline == Self.start + .milliseconds(160))
     }
 
     //
-    @Test func `held messages are gone → nothing is held, and there is no deadline`() {
-        var rotation = rotation()
-        _ = begins(&rotation, after: 0)
-        #expect(!begins(&rotation, after: 1, hasMessages: false) && !rotation.isHolding && rotation.deadline == nil)
+    @Test func `the relay of the last append is away → the messages are appended`() {
+        var forwarding = forwarding()
+        _ = begin(&forwarding, 1)
+        forwarding.lost(Self.three)
+        #expect(begin(&forwarding, 1) == .wait)
+        forwarding.lost(Self.two)
+        #expect(begin(&forwarding, 1) == .append)
     }
 
     //
-    @Test func `eight appends without contention → over; a refused one, or one of others in a hold → not over`() {
-        var rotation = rotation()
-        for offset in 11..<17 { rotation.stored(upTo: UInt64(offset)) }
-        #expect(!rotation.isOver)
-        rotation.noteAppend(of: Self.two, at: 17)
-        rotation.stored(upTo: 18)
-        #expect(rotation.isOver)
-        rotation.refused()
-        #expect(!rotation.isOver)
-        for offset in 19..<26 { rotation.stored(upTo: UInt64(offset)) }
-        #expect(!begins(&rotation, after: 0) && rotation.isHolding)
-        rotation.noteAppend(of: Self.three, at: 26)
-        rotation.stored(upTo: 27)
-        #expect(!rotation.isOver)
+    @Test func `messages that no item carries → the end of the wait, and all are sent again later`() {
+        var forwarding = forwarding()
+        _ = begin(&forwarding, 1)
+        forwarding.end()
+        #expect(forwarding.deadline == nil && begin(&forwarding, 1) == .forward(Self.two, after: 0))
+    }
+
+    //
+    @Test func `eight appends with messages of this relay only → over; one with those of others → not over`() {
+        var forwarding = forwarding()
+        for _ in 0..<7 { forwarding.took(1, of: [true]) }
+        forwarding.took(0, of: [false])
+        #expect(!forwarding.isOver)
+        var other = forwarding
+        other.took(2, of: [true])
+        for _ in 0..<7 { other.took(1, of: [true]) }
+        #expect(!other.isOver)
+        forwarding.took(1, of: [true])
+        #expect(forwarding.isOver)
+        forwarding.refused()
+        #expect(!forwarding.isOver)
+    }
+
+    //
+    @Test func `eight own appends → over; messages of a different relay, or a refused append → not over`() {
+        var forwarding = AppendForwarding()
+        for offset in 1...7 { forwarding.stored(upTo: UInt64(offset)) }
+        forwarding.received()
+        for offset in 8...14 { forwarding.stored(upTo: UInt64(offset)) }
+        forwarding.refused()
+        for offset in 15...21 { forwarding.stored(upTo: UInt64(offset)) }
+        #expect(!forwarding.isOver)
+        forwarding.stored(upTo: 22)
+        #expect(forwarding.isOver)
     }
 }
