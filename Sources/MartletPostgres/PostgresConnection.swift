@@ -83,7 +83,7 @@ typealias PostgresWork<Value> = nonisolated(nonsending) @Sendable (PostgresConne
             to: uri, on: loop, deadlines, prepareSession: prepareSession, onReady: { continuation.yield(nil) },
             onFailure: { continuation.yield($0) })
         // The first attempt begins with the first wait.
-        let waiting = Task { await connection.ready() }
+        let waiting = Task(executorPreference: loop) { await connection.ready() }
         for await failure in results {
             guard let failure else { return connection }
             await connection.close()
@@ -273,7 +273,7 @@ typealias PostgresWork<Value> = nonisolated(nonsending) @Sendable (PostgresConne
             isConnected = true
             wait(readable: true)
             attempt += 1
-            Task { [attempt] in await setUp(attempt) }
+            Task(executorPreference: loop) { [attempt] in await self.setUp(attempt) }
         default: fail(libraryError)
         }
     }

@@ -53,7 +53,7 @@ actor PostgresListener {
             }, onFailure: { _ in },
             onNotification: { [weak self] channel, text in self?.assumeIsolated { $0.notified(channel, text) } })
         self.connection = connection
-        Task { await self.serve(connection) }
+        Task(executorPreference: loop) { await self.serve(connection) }
     }
 
     func close() async {

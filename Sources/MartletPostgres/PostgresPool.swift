@@ -70,9 +70,9 @@ actor PostgresPool {
         connections.append(first)
         let failure = await withCheckedContinuation { continuation in
             opening = continuation
-            Task {
+            Task(executorPreference: loop) {
                 _ = await first.ready()
-                self.opened(nil)
+                await self.opened(nil)
             }
         }
         if let failure {
@@ -83,8 +83,10 @@ actor PostgresPool {
         for _ in 1..<max(configuration.maxConnectionCount, 2) { connections.append(connection(to: uri)) }
         activeCount = connections.count
         if configuration.isShared { await listener.open(uri, as: configuration.place, configuration.deadlines) }
-        Task { await self.serveWrites(first) }
-        for connection in connections.dropFirst() { Task { await self.serveReads(connection) } }
+        Task(executorPreference: loop) { await self.serveWrites(first) }
+        for connection in connections.dropFirst() {
+            Task(executorPreference: loop) { await self.serveReads(connection) }
+        }
     }
 
     private func opened(_ failure: PostgresError?) {

@@ -1,7 +1,9 @@
 import CMartletSystem
 internal import MartletWire
 
-/// An event loop: one thread, one poller, many sockets. It is a serial executor, so an actor can run on it.
+/// An event loop: one thread, one poller, many sockets. It is a serial executor, so an actor can run on it, and a task
+/// executor: the task of such an actor prefers it, because a continuation would otherwise resume the task on a thread of
+/// the system's executor, which passes it back to the loop.
 ///
 /// A turn waits for readiness, delivers it, runs the submitted jobs, fires the timers, calls the turn-end handlers, and
 /// flushes every connection with pending writes once. A loop allocates nothing for an event. Its connections share one
@@ -10,7 +12,7 @@ internal import MartletWire
 /// With epoll the loop owns a thread until `shutdown()`; with Dispatch it owns a serial queue. A loop with a host has
 /// neither: the host runs its turns, and provides its clocks and its network. The objects of a loop may be used on it
 /// only and check this.
-public final class EventLoop: SerialExecutor, @unchecked Sendable {  // Only `queue` is shared.
+public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {  // Only `queue` is shared.
     /// The mechanism that waits for sockets.
     public enum Backend: Sendable, CaseIterable {
         #if os(Linux)
@@ -265,13 +267,13 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // Only `qu
     }
 
     private func runJobs() {
-        let executor = unsafe asUnownedSerialExecutor()
+        let (executor, taskExecutor) = unsafe (asUnownedSerialExecutor(), asUnownedTaskExecutor())
         for _ in 0..<Self.maxJobRoundsPerTurn {
             var jobs = queue.takeAll(reusing: jobStorage)
             jobStorage = []
             for job in jobs {
                 switch job {
-                case .job(let job): unsafe job.runSynchronously(on: executor)
+                case .job(let job): unsafe job.runSynchronously(isolatedTo: executor, taskExecutor: taskExecutor)
                 case .work(let work): work()
                 }
             }
