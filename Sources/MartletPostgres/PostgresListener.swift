@@ -12,12 +12,16 @@ actor PostgresListener {
     private static let flushTimeout = Duration.seconds(1)  // bound
     /// The least interval of reports. A room in which messages are frequent is reported once in it.
     private static let reportInterval = Duration.milliseconds(20)  // bound
+    /// The same beside a bus, which brings the messages. A report then replaces a lost datagram only, and wakes a
+    /// session and a relay for each relay of the database.
+    private static let busReportInterval = Duration.milliseconds(250)  // bound
 
     private nonisolated let loop: EventLoop
     private var connection: PostgresConnection?
     private var reports = RevisionReports()
     /// The time in nanoseconds of the loop's clock before which no reports are sent.
     private var reportsDueAt: UInt64 = 0
+    private var interval = PostgresListener.reportInterval
     private lazy var reportTimer = LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.wake() } }
     private nonisolated let receivers = Guarded(Receivers())
     /// The channel of the bus, of which the schema's is the one of reports; nil before the first connection.
@@ -68,6 +72,11 @@ actor PostgresListener {
     /// Sets the recipient of the reports of other relays.
     nonisolated func observe(_ observer: @escaping @Sendable ([RoomRevision]) -> Void) {
         receivers.withLock { $0.reports = observer }
+    }
+
+    /// The relay uses a bus.
+    nonisolated func delayReports() {
+        loop.execute { self.assumeIsolated { $0.interval = Self.busReportInterval } }
     }
 
     /// Sets the recipient of datagrams.
@@ -156,7 +165,7 @@ actor PostgresListener {
             var query = PostgresQuery(PostgresStatements.notify)
             query.add(reports.take().map { Array(RevisionReports.text(of: $0).utf8) })
             queries.append(query)
-            reportsDueAt = loop.deadline(after: Self.reportInterval)
+            reportsDueAt = loop.deadline(after: interval)
             scheduleReports()
         }
         return queries

@@ -303,6 +303,11 @@ enum PostgresSchema {
             )
             """
         ],
+        // The key by which the relays of the database authenticate the datagrams of their bus (R-212).
+        [
+            "CREATE TABLE bus (id bigint PRIMARY KEY CHECK (id = 1), key bytea NOT NULL CHECK (length(key) = 32))",
+            "INSERT INTO bus VALUES (1, sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())))",
+        ],
     ]
 
     /// Keeps roles under a lock of the rooms of their creator. The answers are those of `RolesAnswer`. The row of the

@@ -142,6 +142,9 @@ public final class PostgresShards: DatabaseStore {
         for part in parts { part.store.observe(report) }
     }
 
+    /// Delays the reports of all databases, and returns the key of the one with the first name.
+    public func beginBus() -> [UInt8]? { parts.map { $0.store.beginBus() }[0] }
+
     // MARK: Calls
 
     /// Passes each call to the database of its room, or to several.

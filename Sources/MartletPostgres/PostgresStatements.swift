@@ -133,6 +133,8 @@ enum PostgresStatements {
         SELECT pg_notify(left(current_schema(), \(maxBusChannelPrefix)) || '_bus', convert_from(datagram, 'UTF8'))
         FROM unnest($1::bytea[]) AS datagram
         """)
+    /// The key of the bus.
+    static let busKey = PostgresStatement("bus_key", "SELECT key FROM bus")
     /// The positions of rooms that are not those that a relay knows; without a log if the database has no such room.
     static let changes = PostgresStatement(
         "changes",

@@ -61,6 +61,7 @@ public final class PostgresStore: RoomStore {
     private let expiryClock: Guarded<ExpiryClock>
     private let calls = Guarded<[RoomStoreCall]>([])
     private let passes = Guarded<Task<Void, Never>?>(nil)
+    private let busKey: [UInt8]
     /// The bounds of each room.
     public let retention: RoomRetention
     /// Roles, membership records, bounds of rooms and the list of rooms; `shared` as in the configuration.
@@ -90,6 +91,9 @@ public final class PostgresStore: RoomStore {
             if let name = source.rows.first.flatMap({ source.text($0, 0) }) {
                 throw StoreTransferError.incomplete(source: name)
             }
+            let key = try await pool.read { try await $0.run([PostgresQuery(PostgresStatements.busKey)])[0] }
+            guard let row = key.rows.first else { throw PostgresError.missingTables }
+            busKey = key.bytes(row, 0)
             let clock = PostgresQuery(PostgresStatements.clock)
             let stored = try await pool.read { try await $0.run([clock])[0].int64(0, 0) }
             expiryClock = Guarded(
@@ -170,6 +174,12 @@ public final class PostgresStore: RoomStore {
     /// Reports what other relays change, by LISTEN and NOTIFY.
     public func observe(_ report: @escaping @Sendable ([RoomRevision]) -> Void) {
         listener.observe(report)
+    }
+
+    /// Delays the reports, and returns the key of the database.
+    public func beginBus() -> [UInt8]? {
+        listener.delayReports()
+        return busKey
     }
 
     /// The bus of the relays that share the database. Without `isShared` it loses everything.

@@ -195,7 +195,8 @@ public final class Relay: Sendable {
         let port = parts.bus.map { bus in
             var random = group.loops[0].random
             let name = parts.configuration.name ?? "\(sockets[0].localAddress)"
-            return RelayBusPort(bus, parts, name: name, id: RelayID(rawValue: random.next()))
+            let id = RelayID(rawValue: random.next())
+            return RelayBusPort(bus, parts, name: name, id: id, key: parts.store.beginBus())
         }
         let drivers = group.loops.enumerated().map { index, loop in
             RelayDriver(parts, on: loop, place: LoopPlace(index: index, count: count), port)

@@ -78,7 +78,7 @@ final class RelayDriver: LinkAcceptorOwner, TurnEndHandler, @unchecked Sendable 
         configuration.asksRoomPolicy = !(parts.policy is AllowAllRooms)
         configuration.keepsMemberships = parts.store.features.contains(.memberships)
         configuration.sharesRooms = parts.store.features.contains(.shared)
-        configuration.busDatagramByteCount = parts.bus?.maxDatagramByteCount
+        configuration.busDatagramByteCount = port?.maxDatagramByteCount
         configuration.reportsUndelivered = parts.undeliveredHandler != nil
         configuration.retention = parts.store.retention
         // Without a handler, requests are refused at once.

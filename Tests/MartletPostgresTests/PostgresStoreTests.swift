@@ -399,14 +399,36 @@ struct PostgresStoreTests {
         async throws
     {
         await (try await store()).close()
-        _ = try await sql("DROP TABLE retention, copy, shard, additions")
+        _ = try await sql("DROP TABLE retention, copy, shard, bus, additions")
         let opened = try await store()
         #expect(try await opened.load(.lobby).retention == RoomRetention())
         await opened.close()
         _ = try await sql("INSERT INTO additions VALUES (9)")
         try await PostgresStore.check(uri)
         await (try await store()).close()
-        #expect(try await sql("SELECT string_agg(number::text, ' ') FROM additions") == "1 2 9")
+        #expect(try await sql("SELECT string_agg(number::text, ' ') FROM additions") == "1 2 3 9")
+    }
+
+    //
+    @Test func `stores of a database → one key of the bus, also later; a different database → a different key`()
+        async throws
+    {
+        let (first, second) = (try await store(), try await store())
+        let key = try #require(first.beginBus())
+        #expect(key.count == 32 && second.beginBus() == key)
+        for store in [first, second] { await store.close() }
+        let third = try await store()
+        #expect(third.beginBus() == key)
+        await third.close()
+        let other = try await PostgresStore.patient(try await server.database())
+        #expect(other.beginBus()?.count == 32 && other.beginBus() != key)
+        await other.close()
+        _ = try await sql("DROP TABLE bus; DELETE FROM additions WHERE number = 3")
+        let added = try await store()
+        #expect(added.beginBus()?.count == 32 && added.beginBus() != key)
+        await added.close()
+        _ = try await sql("DELETE FROM bus")
+        await #expect(throws: PostgresError.missingTables) { try await store() }
     }
 
     @Test func `an added table that cannot be created → the start and the check fail with the error of the database`()

@@ -13,7 +13,7 @@ package enum SCRAMHash {
     }
 
     /// HMAC-SHA-256 (RFC 2104).
-    static func code(key: [UInt8], _ bytes: [UInt8]) -> [UInt8] {
+    package static func code(key: [UInt8], _ bytes: [UInt8]) -> [UInt8] {
         var code = [UInt8](repeating: 0, count: byteCount)
         let isDone = unsafe martlet_hmac_sha256(key, key.count, bytes, bytes.count, &code)
         precondition(isDone == 1, "HMAC-SHA-256 is not available")
@@ -37,7 +37,7 @@ package enum SCRAMHash {
     }
 
     /// Returns whether both sequences are equal, in a time that depends on their lengths only.
-    static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+    package static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         guard left.count == right.count else { return false }
         return unsafe martlet_equal_in_constant_time(left, right, left.count) == 1
     }

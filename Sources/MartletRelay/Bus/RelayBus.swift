@@ -2,7 +2,8 @@
 /// any order.
 ///
 /// A relay keeps no state that depends on the delivery of a datagram. A bus that loses many of them delays presence,
-/// receipts and answers; messages arrive by the store.
+/// receipts and answers; messages arrive by the store. The relay authenticates the datagrams if the store has a key
+/// (`RoomStore.beginBus`).
 public protocol RelayBus: Sendable {
     /// The maximum number of bytes of a datagram, at least `RelayBusBounds.minDatagramByteCount`. Constant.
     var maxDatagramByteCount: Int { get }

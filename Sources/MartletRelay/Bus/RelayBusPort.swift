@@ -3,8 +3,8 @@ import MartletTransport
 import MartletWire
 import Synchronization
 
-/// The connection of a relay's loops to the bus. It numbers the datagrams of all loops, and passes each received item
-/// to the loop of its room.
+/// The connection of a relay's loops to the bus. It numbers the datagrams of all loops, authenticates them if the store
+/// has a key, and passes each received item to the loop of its room.
 final class RelayBusPort: Sendable {
     /// The program in beats.
     private static let agent = "martlet-relay/1.0"
@@ -12,6 +12,9 @@ final class RelayBusPort: Sendable {
     private let bus: any RelayBus
     private let parts: RelayParts
     private let name: String
+    private let authenticator: BusAuthenticator?
+    /// The maximum number of bytes of a datagram without a code.
+    let maxDatagramByteCount: Int
     private struct State: Sendable {
         var peers: BusPeers
         var drivers: [RelayDriver] = []
@@ -21,11 +24,15 @@ final class RelayBusPort: Sendable {
 
     private let state: Guarded<State>
 
-    init(_ bus: any RelayBus, _ parts: RelayParts, name: String, id: RelayID) {
+    /// - Parameter key: The key of the store; nil if datagrams are not authenticated.
+    init(_ bus: any RelayBus, _ parts: RelayParts, name: String, id: RelayID, key: [UInt8]?) {
         self.bus = bus
         self.parts = parts
         self.name = name
-        state = Guarded(State(peers: BusPeers(id: id, maxDatagramByteCount: bus.maxDatagramByteCount)))
+        authenticator = key.map { BusAuthenticator(key: $0) }
+        let codeByteCount = key == nil ? 0 : BusAuthenticator.codeByteCount
+        maxDatagramByteCount = bus.maxDatagramByteCount - codeByteCount
+        state = Guarded(State(peers: BusPeers(id: id, maxDatagramByteCount: maxDatagramByteCount)))
     }
 
     func start(_ drivers: [RelayDriver]) {
@@ -41,7 +48,7 @@ final class RelayBusPort: Sendable {
         state.withLock { state in
             guard let loop = state.drivers.first?.loop else { return }
             state.peers.end(overview(state, loop))
-            bus.send(state.peers.takeDatagrams())
+            sendItems(&state)
             // A later datagram would revoke the last beat.
             state.drivers = []
         }
@@ -67,12 +74,12 @@ final class RelayBusPort: Sendable {
 
     // MARK: - Outgoing
 
-    /// Sends the items of a loop. The bus is called under the lock, so that the datagrams arrive in their order.
+    /// Sends the items of a loop.
     func send(_ messages: [BusMessage], hasLost: Bool) {
         state.withLock { state in
             guard !state.drivers.isEmpty else { return }
             state.peers.append(messages)
-            bus.send(state.peers.takeDatagrams(hasLost: hasLost))
+            sendItems(&state, hasLost: hasLost)
         }
     }
 
@@ -81,7 +88,7 @@ final class RelayBusPort: Sendable {
         state.withLock { state in
             guard !state.drivers.isEmpty else { return }
             state.peers.perform(command, at: relay, now: now)
-            bus.send(state.peers.takeDatagrams())
+            sendItems(&state)
         }
     }
 
@@ -93,7 +100,7 @@ final class RelayBusPort: Sendable {
             guard index == 0 else { return }
             let overview = overview(state, driver.loop)
             pass(state.peers.beat(overview, now: driver.now), state)
-            bus.send(state.peers.takeDatagrams())
+            sendItems(&state)
         }
     }
 
@@ -102,20 +109,30 @@ final class RelayBusPort: Sendable {
         state.withLock { state in
             guard let loop = state.drivers.first?.loop else { return }
             pass(state.peers.beat(overview(state, loop), now: Instant(nanoseconds: loop.currentTime)), state)
-            bus.send(state.peers.takeDatagrams())
+            sendItems(&state)
         }
+    }
+
+    /// Sends the items so far. The bus is called under the lock, so that the datagrams arrive in their order.
+    private func sendItems(_ state: inout State, hasLost: Bool = false) {
+        let datagrams = state.peers.takeDatagrams(hasLost: hasLost)
+        guard !datagrams.isEmpty else { return }
+        bus.send(authenticator.map { datagrams.map($0.seal) } ?? datagrams)
     }
 
     // MARK: - Incoming
 
     /// Events are passed under the lock, so that each loop receives them in their order.
     private func received(_ bytes: [UInt8]) {
+        let datagram = Result { () throws(BusFault) in try authenticator?.open(bytes) ?? bytes }
         state.withLock { state in
             guard let loop = state.drivers.first?.loop else { return }
             let now = Instant(nanoseconds: loop.currentTime)
-            pass(state.peers.receive(bytes.rawBytes, now: now), state)
-            let replies = state.peers.takeDatagrams()
-            if !replies.isEmpty { bus.send(replies) }
+            switch datagram {
+            case .success(let datagram): pass(state.peers.receive(datagram.rawBytes, now: now), state)
+            case .failure(let fault): pass(state.peers.refuse(nil, fault), state)
+            }
+            sendItems(&state)
         }
     }
 

@@ -30,11 +30,23 @@ public protocol RoomStore: Sendable {
     ///
     /// - Parameter report: takes the revisions of changed rooms, on any thread.
     func observe(_ report: @escaping @Sendable ([RoomRevision]) -> Void)
+
+    /// Begins the use of a bus beside the store. A relay with a bus calls the method once, when it starts, before
+    /// `observe`. Since the bus brings the messages of other relays, the store may then delay its reports, which only
+    /// replace lost datagrams.
+    ///
+    /// - Returns: The key by which the relays of the store authenticate their datagrams: 32 random bytes, which are the
+    ///   same at each of these relays and known to no others. Nil if the store has none; datagrams are then not
+    ///   authenticated.
+    func beginBus() -> [UInt8]?
 }
 
 extension RoomStore {
     /// Reports nothing.
     public func observe(_ report: @escaping @Sendable ([RoomRevision]) -> Void) {}
+
+    /// Nil.
+    public func beginBus() -> [UInt8]? { nil }
 
     /// No bounds.
     public var retention: RoomRetention { RoomRetention() }

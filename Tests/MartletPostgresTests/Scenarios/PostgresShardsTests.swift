@@ -92,6 +92,16 @@ struct PostgresShardsTests {
         for store in stores { await store.close() }
     }
 
+    //
+    @Test func `the key of the bus → that of the database with the first name`() async throws {
+        let store = try await PostgresShards.patient(databases)
+        let key = try #require(store.beginBus()).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        let select = "SELECT encode(key, 'hex') FROM martlet.bus"
+        #expect(try await server.sql(select, in: databases["b"]) == key)
+        #expect(try await server.sql(select, in: databases["c"]) != key)
+        await store.close()
+    }
+
     // MARK: Names
 
     private func expectRefused(

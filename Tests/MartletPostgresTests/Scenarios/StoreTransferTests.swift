@@ -153,6 +153,7 @@ struct StoreTransferTests {
         #expect(last.copiedCount == 1 && last.messageCount == Int(end) + 3)
         let copied = try await to.open()
         try await expectEqual(store, copied)
+        if let key = store.beginBus() { #expect(copied.beginBus() != key) }
         // A stored message is recognized, and offsets continue.
         let devices = try await copied.load("attic").devices
         #expect(devices[device()]?.contains(end + 3) == true && devices[device("bob", 7)]?.contains(9) == false)

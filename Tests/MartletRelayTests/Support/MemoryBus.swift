@@ -2,7 +2,7 @@ import MartletRelay
 import MartletTransport
 
 /// A bus between relays of one process. It delivers each datagram to all relays of its hub, the sender included, on a
-/// thread of its own.
+/// thread of its own. Datagrams that are too long are lost.
 final class MemoryBus: RelayBus {
     /// The relays on the bus.
     final class Hub: Sendable {
@@ -41,7 +41,7 @@ final class MemoryBus: RelayBus {
 
     func send(_ datagrams: [[UInt8]]) {
         guard !hub.isCut.withLock({ $0 }) else { return }
-        for datagram in datagrams { hub.send(datagram) }
+        for datagram in datagrams where datagram.count <= maxDatagramByteCount { hub.send(datagram) }
     }
 
     func stop() async { hub.receivers.withLock { $0[ObjectIdentifier(self)] = nil } }

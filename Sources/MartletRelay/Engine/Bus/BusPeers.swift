@@ -200,7 +200,8 @@ package struct BusPeers: Sendable {
         return events + refuse(head.relay, .invalid(fault))
     }
 
-    private mutating func refuse(_ relay: RelayID?, _ fault: BusFault) -> [Event] {
+    /// A datagram is not taken: of this relay, or of one that is not known.
+    package mutating func refuse(_ relay: RelayID?, _ fault: BusFault) -> [Event] {
         ignoredCount += 1
         let isKnown = relay.map { peers[$0]?.hasFault == true } ?? hasForeignFault
         if let relay { peers[relay]?.hasFault = true } else { hasForeignFault = true }
@@ -257,9 +258,12 @@ extension BusItem {
 }
 
 /// The reason for which a datagram of the bus was ignored. It is reported once for each relay.
-public enum BusFault: Equatable, Sendable {
-    /// The datagram is invalid, or has the layout of another version.
+public enum BusFault: Error, Equatable, Sendable {
+    /// The datagram is invalid, or has the layout of another version. A relay with a key of the store takes version 2
+    /// only, and others version 1.
     case invalid(BusError)
     /// There are more relays than a store may have.
     case tooManyRelays
+    /// The datagram has no right code: its sender does not have the key of the store.
+    case notAuthenticated
 }
