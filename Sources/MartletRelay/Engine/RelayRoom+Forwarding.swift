@@ -33,8 +33,8 @@ extension RelayRoom {
         }
     }
 
-    /// The waiting messages after the first ones, consecutive ones of a device in items of their own; nil if other
-    /// relays do not keep as many, or if one fits into no item.
+    /// The waiting messages after the first ones, consecutive ones of a device in items of their own; nil if one
+    /// fits into no item.
     private func forwarded(_ waiting: ArraySlice<LogEntry>, after count: Int) -> [BusItem]? {
         var counters: [Int32: UInt64] = [:]
         for entry in waiting.prefix(count) { counters[entry.window] = entry.counter }

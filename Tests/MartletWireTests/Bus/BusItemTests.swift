@@ -16,6 +16,8 @@ import Testing
         .beat(peer), .beat(peer, isLast: true),
         .entries(BusEntries(room: "lobby", log: LogID(rawValue: 9), offset: 8, batch: [1, 2])),
         .entries(BusEntries(room: "lobby", log: LogID(rawValue: 9), offset: 1, batch: nil)),
+        .forwarded(BusEntries(room: "lobby", log: LogID(rawValue: 9), offset: 8, batch: [1, 2]), after: 7),
+        .forwarded(BusEntries(room: "lobby", log: LogID(rawValue: 9), offset: 8, batch: [1, 2]), after: 0),
         .wanted(["lobby", "hall"]),
         .members(
             BusMembers(

@@ -444,17 +444,21 @@ import Testing
     }
 
     //
-    @Test(arguments: [5000, 70_000]) func `a message that fits into no item, or more than a relay keeps → appended`(
-        _ byteCount: Int
-    ) {
+    @Test func `one of the waiting messages fits into no item → appended`() {
         var script = contended()
-        var counter: UInt64 = 1
-        for _ in 0..<max(1, byteCount / 6000) {
-            counter += 1
-            script.post("alice", counter, byteCount: min(byteCount, 6000))
-        }
+        script.post("alice", 2, byteCount: 5000)
         let effects = script.drain()
-        #expect(appends(effects).count == 1 && forwarded(effects) == [])
+        #expect(appends(effects) == [[4]] && forwarded(effects) == [])
+    }
+
+    //
+    @Test func `more waiting messages than an item carries → forwarded in several, each after the one before`() {
+        var script = contended()
+        for counter in 2...41 { script.post("alice", UInt64(counter), byteCount: 300) }
+        let effects = script.drain()
+        let found = forwarded(effects)
+        #expect(appends(effects) == [] && found.count > 1 && found.flatMap(\.counters) == Array(2...41))
+        #expect(found.map(\.after) == [1] + found.dropLast().compactMap(\.counters.last))
     }
 
     //

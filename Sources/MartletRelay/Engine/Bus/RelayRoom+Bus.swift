@@ -107,7 +107,8 @@ extension RelayRoom {
         guard members.busItemByteCount > 0, members.remote.count > 0, let id = log.id else { return }
         let row = log.tail.row(from: first)
         // Long messages are in several rows.
-        if row.count == count, let parts = busParts(of: row) {
+        let isKept = RoomReplica.byteCount(of: row) <= RoomReplica.maxEarlyByteCount
+        if row.count == count, isKept, let parts = busParts(of: row) {
             for part in parts { effects.append(.bus(BusMessage(.entries(busEntries(part))))) }
         } else {
             let item = BusEntries(room: name, log: id, offset: first &+ UInt64(count) &- 1, batch: nil)
@@ -115,10 +116,8 @@ extension RelayRoom {
         }
     }
 
-    /// Messages in parts that fit into items of the bus; nil if they are more than a relay keeps, or if one of them fits
-    /// into no item.
+    /// Messages in parts that fit into items of the bus; nil if one of them fits into no item.
     func busParts(of entries: ArraySlice<LogEntry>) -> [ArraySlice<LogEntry>]? {
-        guard RoomReplica.byteCount(of: entries) <= RoomReplica.maxEarlyByteCount else { return nil }
         let free = members.busItemByteCount - name.text.utf8.count - Self.entriesOverhead
         let bound = min(Self.maxEntriesByteCount, free)
         var parts: [ArraySlice<LogEntry>] = []
