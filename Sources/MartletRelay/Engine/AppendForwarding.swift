@@ -4,12 +4,13 @@ import MartletWire
 /// How a relay appends to a room in which several relays publish at the same time.
 ///
 /// A relay whose append was refused forwards its waiting messages to the *appender*, the relay of the last append. The
-/// appender appends them together with its own. They are accepted when its append arrives, as messages that were
-/// published through two relays. An append of a relay that does not forward is refused by the store at worst.
+/// appender appends them together with its own, and awaits those of all relays, so that they share a commit. They are
+/// accepted when its append arrives, as messages that were published through two relays. An append of a relay that does
+/// not forward is refused by the store at worst.
 ///
 /// | state | owns | ends |
 /// |---|---|---|
-/// | appending | the offset of the last append, the number of appends until its end | the last append is of a different relay |
+/// | appending | the offset of the last append, the number of appends until its end, the relays that have forwarded messages | the last append is of a different relay |
 /// | forwarding | the same, the appender, the number of messages that it was sent, the instant since which the first one waits | `maxDelay`; the appender is away; an append of this relay is stored |
 struct AppendForwarding: Neutral, Sendable {
     static let neutral = NeutralValue<AppendForwarding>()
@@ -17,6 +18,8 @@ struct AppendForwarding: Neutral, Sendable {
     static let appendCount = 8
     /// The maximum time for which messages wait for the appender (Specs/hostile.md row 132).
     static let maxDelay: Duration = .milliseconds(100)
+    /// The maximum time after an append for which the appender awaits messages of the relays that had some in it.
+    static let maxGathering: Duration = .milliseconds(5)
 
     /// What becomes of the waiting messages.
     enum Decision: Equatable {
@@ -33,7 +36,14 @@ struct AppendForwarding: Neutral, Sendable {
     private var sentCount = 0
     private var waitsSince: Instant?
     private var remainingCount = AppendForwarding.appendCount
-    /// The instant at which `begin` is due; nil unless messages wait for the appender.
+    /// The relays that had forwarded messages in the last append of this relay, of at most `BusPeers.maxCount`.
+    private var awaited: Set<RelayID> = []
+    /// The relays that have forwarded messages since that append began.
+    private var senders: Set<RelayID> = []
+    private var storedAt = Instant.zero
+    /// Whether an append of this relay was stored since the last call of `begin`, which sets `storedAt`.
+    private var hasStored = false
+    /// The instant at which `begin` is due; nil unless messages wait.
     private(set) var deadline: Instant?
 
     init() {}
@@ -46,12 +56,16 @@ struct AppendForwarding: Neutral, Sendable {
 
     /// The store has an append of this relay up to an offset.
     mutating func stored(upTo offset: UInt64) {
-        remainingCount -= 1
+        remainingCount = max(remainingCount - 1, 0)
+        hasStored = true
         noteAppend(of: nil, upTo: offset)
     }
 
     /// A different relay has sent messages to this one.
-    mutating func received() { remainingCount = Self.appendCount }
+    mutating func received(from relay: RelayID) {
+        remainingCount = Self.appendCount
+        senders.insert(relay)
+    }
 
     /// A relay has appended up to an offset; nil for this one. An earlier append has no effect.
     mutating func noteAppend(of relay: RelayID?, upTo offset: UInt64) {
@@ -63,6 +77,8 @@ struct AppendForwarding: Neutral, Sendable {
     /// A relay is away.
     mutating func lost(_ relay: RelayID) {
         if appender == relay { appender = nil }
+        awaited.remove(relay)
+        senders.remove(relay)
     }
 
     /// The copy has taken messages of the store.
@@ -77,20 +93,36 @@ struct AppendForwarding: Neutral, Sendable {
 
     /// Decides about the waiting messages.
     ///
-    /// - Parameter waitingCount: The number of messages that can be forwarded; 0 if others wait, too.
-    mutating func begin(waitingCount: Int, now: Instant) -> Decision {
-        let since = waitsSince ?? now
-        if since + Self.maxDelay <= now { appender = nil }
-        guard waitingCount > 0, let appender else {
+    /// - Parameters:
+    ///   - waitingCount: The number of messages that wait while the store has no append.
+    ///   - mayForward: Whether all of them can be forwarded.
+    mutating func begin(waitingCount: Int, mayForward: Bool, now: Instant) -> Decision {
+        if hasStored { storedAt = now }
+        hasStored = false
+        guard waitingCount > 0 else {
             end()
             return .append
         }
+        let since = waitsSince ?? now
+        if since + Self.maxDelay <= now { appender = nil }
+        guard mayForward, let appender else { return gather(now: now) }
         (waitsSince, deadline) = (since, since + Self.maxDelay)
         guard waitingCount > sentCount else { return .wait }
         defer { sentCount = waitingCount }
         return .forward(appender, after: sentCount)
     }
 
+    /// Appends the messages when those of the other relays have arrived.
+    mutating func gather(now: Instant) -> Decision {
+        end()
+        guard awaited.isSubset(of: senders) || storedAt + Self.maxGathering <= now else {
+            deadline = storedAt + Self.maxGathering
+            return .wait
+        }
+        (awaited, senders) = (senders, [])
+        return .append
+    }
+
     /// No message waits for the appender.
-    mutating func end() { (waitsSince, deadline, sentCount) = (nil, nil, 0) }
+    private mutating func end() { (waitsSince, deadline, sentCount) = (nil, nil, 0) }
 }

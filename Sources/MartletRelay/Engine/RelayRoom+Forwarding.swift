@@ -19,18 +19,16 @@ extension RelayRoom {
             return true
         }
         readMissed(now: now, into: &effects)
-        let waiting = isBusy ? publication.forwardable ?? [] : []
-        switch forwarding.value.begin(waitingCount: waiting.count, now: now) {
-        case .append: return true
-        case .wait: return false
-        case .forward(let relay, after: let count):
-            guard let items = forwarded(waiting, after: count) else {
-                forwarding.value.end()
-                return true
-            }
-            for item in items { effects.append(.bus(BusMessage(item, to: relay))) }
-            return false
+        guard isBusy, publication.mayStore else {
+            return forwarding.value.begin(waitingCount: 0, mayForward: false, now: now) == .append
         }
+        let waiting = publication.forwardable
+        let decision = forwarding.value.begin(
+            waitingCount: publication.entryCount, mayForward: waiting != nil, now: now)
+        guard case .forward(let relay, after: let count) = decision, let waiting else { return decision == .append }
+        guard let items = forwarded(waiting, after: count) else { return forwarding.value.gather(now: now) == .append }
+        for item in items { effects.append(.bus(BusMessage(item, to: relay))) }
+        return false
     }
 
     /// The waiting messages after the first ones, consecutive ones of a device in items of their own; nil if one
@@ -58,13 +56,13 @@ extension RelayRoom {
     ///
     /// - Parameter counter: The counter of the message of the device before them. A message that was lost would follow
     ///   them otherwise.
-    mutating func receive(forwarded item: BusEntries, after counter: UInt64, at now: UInt64) {
+    mutating func receive(forwarded item: BusEntries, after counter: UInt64, from relay: RelayID, at now: UInt64) {
         guard case .ready = state, item.log == log.id, !isUncreated, let entries = item.entries,
             let first = entries.first
         else { return }
         let device = DeviceKey(account: first.sender, device: first.device)
         guard let window = windows[device] ?? addWindow(device, at: now) else { return }
-        if usesForwarding { forwarding.value.received() }
+        forwarding.value.received(from: relay)
         windows.use(window, at: now)
         var before = counter
         for entry in entries where entry.hasSameDevice(as: first) {

@@ -133,7 +133,7 @@ struct RelayRoom: ~Copyable, Sendable {
     private var allocatedPublication = OnDemand<Publication>()
     /// Allocated from a message until the burst is complete again, if rooms have a rate.
     var throttle = OnDemand<RoomThrottle>()
-    /// Allocated from a refused append until one relay only publishes.
+    /// Allocated from a refused append, or from messages of a different relay, until one relay only publishes.
     var forwarding = OnDemand<AppendForwarding>()
     /// Allocated while the room has membership records, or requests about them wait.
     private(set) var allocatedMemberships = OnDemand<RoomMemberships>()

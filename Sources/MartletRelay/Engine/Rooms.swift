@@ -405,16 +405,16 @@ struct Rooms: ~Copyable, Sendable {
             reportChange(of: name, to: watchers.watchers(of: name).map { ($0, AccountProgress()) })
         case .membership(let membership): membershipChanged(membership)
         case .entries(let entries): with(entries.room) { room, _ in room.receive(entries, from: relay) }
-        case .forwarded(let entries, let counter): forwarded(entries, after: counter)
+        case .forwarded(let entries, let counter): forwarded(entries, after: counter, from: relay)
         case .beat, .command, .performed: break
         }
     }
 
     /// Messages of a different relay, which this one is to append.
-    private mutating func forwarded(_ item: BusEntries, after counter: UInt64) {
+    private mutating func forwarded(_ item: BusEntries, after counter: UInt64, from relay: RelayID) {
         guard !isFull, let index = index(of: item.room) else { return }
         closeBatch(of: index)
-        rooms[index].receive(forwarded: item, after: counter, at: wallClock)
+        rooms[index].receive(forwarded: item, after: counter, from: relay, at: wallClock)
         markDirty(index)
     }
 

@@ -11,9 +11,10 @@ import Testing
     private static let (two, three) = (RelayID(rawValue: 2), RelayID(rawValue: 3))
 
     private func begin(
-        _ forwarding: inout AppendForwarding, _ waitingCount: Int, after milliseconds: Int = 0
+        _ forwarding: inout AppendForwarding, _ waitingCount: Int, after milliseconds: Int = 0, mayForward: Bool = true
     ) -> AppendForwarding.Decision {
-        forwarding.begin(waitingCount: waitingCount, now: Self.start + .milliseconds(milliseconds))
+        forwarding.begin(
+            waitingCount: waitingCount, mayForward: mayForward, now: Self.start + .milliseconds(milliseconds))
     }
 
     /// A relay whose append was refused, because relay 2 has appended up to offset 4.
@@ -102,11 +103,53 @@ import Testing
     }
 
     //
-    @Test func `messages that no item carries → the end of the wait, and all are sent again later`() {
+    @Test func `messages that cannot be forwarded → appended, and all are sent again later`() {
         var forwarding = forwarding()
         _ = begin(&forwarding, 1)
-        forwarding.end()
-        #expect(forwarding.deadline == nil && begin(&forwarding, 1) == .forward(Self.two, after: 0))
+        #expect(begin(&forwarding, 1, mayForward: false) == .append && forwarding.deadline == nil)
+        #expect(begin(&forwarding, 1) == .forward(Self.two, after: 0))
+    }
+
+    /// A relay that has stored an append with messages of relays 2 and 3 at the start.
+    private func gathering() -> AppendForwarding {
+        var forwarding = AppendForwarding()
+        forwarding.received(from: Self.two)
+        forwarding.received(from: Self.three)
+        #expect(begin(&forwarding, 3, mayForward: false) == .append)
+        forwarding.stored(upTo: 3)
+        #expect(begin(&forwarding, 0) == .append)
+        return forwarding
+    }
+
+    //
+    @Test func `both relays of the last append have forwarded others → appended at once`() {
+        var forwarding = gathering()
+        #expect(begin(&forwarding, 1, after: 1) == .wait)
+        #expect(forwarding.deadline == Self.start + .milliseconds(5))
+        forwarding.received(from: Self.two)
+        #expect(begin(&forwarding, 2, after: 1, mayForward: false) == .wait)
+        forwarding.received(from: Self.three)
+        #expect(begin(&forwarding, 3, after: 2, mayForward: false) == .append && forwarding.deadline == nil)
+    }
+
+    //
+    @Test func `a relay of the last append forwards no others → appended after 5 ms, and it is not awaited again`() {
+        var forwarding = gathering()
+        forwarding.received(from: Self.two)
+        #expect(begin(&forwarding, 1, after: 4, mayForward: false) == .wait)
+        #expect(begin(&forwarding, 1, after: 5, mayForward: false) == .append)
+        forwarding.stored(upTo: 5)
+        #expect(begin(&forwarding, 1, after: 6) == .wait)
+        forwarding.received(from: Self.two)
+        #expect(begin(&forwarding, 2, after: 6, mayForward: false) == .append)
+    }
+
+    //
+    @Test func `a relay of the last append is away → not awaited`() {
+        var forwarding = gathering()
+        forwarding.received(from: Self.two)
+        forwarding.lost(Self.three)
+        #expect(begin(&forwarding, 1, mayForward: false) == .append)
     }
 
     //
@@ -129,7 +172,7 @@ import Testing
     @Test func `eight own appends → over; messages of a different relay, or a refused append → not over`() {
         var forwarding = AppendForwarding()
         for offset in 1...7 { forwarding.stored(upTo: UInt64(offset)) }
-        forwarding.received()
+        forwarding.received(from: Self.two)
         for offset in 8...14 { forwarding.stored(upTo: UInt64(offset)) }
         forwarding.refused()
         for offset in 15...21 { forwarding.stored(upTo: UInt64(offset)) }
