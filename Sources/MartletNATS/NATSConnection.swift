@@ -157,6 +157,8 @@ import MartletTransport
         unsafe natsOptions_SetName(options, "martlet")
         unsafe natsOptions_SetTimeout(options, Self.timeout)
         unsafe natsOptions_SetWriteDeadline(options, Self.timeout)
+        // Each datagram is written on the loop. A thread of the library would write it a millisecond later.
+        unsafe natsOptions_SetSendAsap(options, true)
         unsafe natsOptions_SetPingInterval(options, Self.pingInterval)
         unsafe natsOptions_SetMaxPingsOut(options, 2)
         unsafe natsOptions_SetNoEcho(options, true)
