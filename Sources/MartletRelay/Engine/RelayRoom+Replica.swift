@@ -198,38 +198,45 @@ extension RelayRoom {
     ) -> UInt64? {
         let (part, entry) = (message.part, message.entry)
         if part.publisher == relayHandle { return appendAgain(message, at: now) }
-        let publisher = members.slot(part.publisher)
-        let permissions = publisher.map { members[$0].permissions } ?? RoomPermissions()
+        let session = members.slot(part.confirmTo)
+        let found: DeduplicationWindow.OnCounter = windows[part.window].find(entry.counter, digest: entry.digest)
+        if case .duplicate(let offset) = found {
+            // The device has published the message through another relay, too, or this one has forwarded it.
+            release(part.publisher, message.credit, into: &effects)
+            if let session {
+                noteAccepted(session, AcceptedRun(firstCounter: entry.counter, count: 1, firstOffset: offset ?? 0))
+            }
+            return nil
+        }
+        let permissions = session.map { members[$0].permissions } ?? RoomPermissions()
         if usesRoles, let roles = moderation.roles, !roles.mayPublish(entry.sender, permissions, at: now) {
-            refuse(publisher, message, .forbidden, into: &effects)
+            refuse(session, message, .forbidden, into: &effects)
             return nil
         }
-        if let publisher, members[publisher].isSetBack {
-            refuse(publisher, message, .counterReused, into: &effects)
+        if let session, members[session].isSetBack {
+            refuse(session, message, .counterReused, into: &effects)
             return nil
         }
-        switch windows[part.window].find(entry.counter, digest: entry.digest) {
+        switch found {
         case .new: return appendAgain(message, at: now)
         case .reused:
-            if let publisher { members[publisher].isSetBack = true }
-            refuse(publisher, message, .counterReused, into: &effects)
-        case .tooFarAhead: refuse(publisher, message, .invalidValue, into: &effects)
-        case .tooOld: refuse(publisher, message, .counterTooOld, into: &effects)
-        case .duplicate(let offset):
-            // The device has published the message through another relay, too.
-            release(part.publisher, message.credit, into: &effects)
-            if let slot = members.slot(part.confirmTo) {
-                noteAccepted(slot, AcceptedRun(firstCounter: entry.counter, count: 1, firstOffset: offset ?? 0))
-            }
+            if let session { members[session].isSetBack = true }
+            refuse(session, message, .counterReused, into: &effects)
+        case .tooFarAhead: refuse(session, message, .invalidValue, into: &effects)
+        case .tooOld: refuse(session, message, .counterTooOld, into: &effects)
+        case .duplicate: break
         }
         return nil
     }
 
+    /// Refuses a message to the session that has published it last. Its credit is that of the session that has
+    /// published it first.
     private mutating func refuse(
-        _ publisher: Int?, _ message: Publication.Waiting, _ code: ErrorCode, into effects: inout Deque<RoomEffect>
+        _ session: Int?, _ message: Publication.Waiting, _ code: ErrorCode, into effects: inout Deque<RoomEffect>
     ) {
-        guard let publisher else { return release(message.part.publisher, message.credit, into: &effects) }
-        refuse(publisher, message.entry.counter, message.credit, code, into: &effects)
+        let isFirst = session != nil && message.part.publisher == message.part.confirmTo
+        if !isFirst { release(message.part.publisher, message.credit, into: &effects) }
+        if let session { refuse(session, message.entry.counter, isFirst ? message.credit : 0, code, into: &effects) }
     }
 
     /// A message waits under the next offset. One of the relay itself gets the next counter, too: other relays use the
