@@ -238,7 +238,7 @@ struct Publication: ~Copyable, Neutral, Sendable {
 
     /// The waiting messages, if all are of sessions of this relay; nil while the store has a batch.
     var forwardable: ArraySlice<LogEntry>? {
-        mayStore && unconfirmed.allSatisfy { $0.publisher.slot >= 0 } ? unstored[...] : nil
+        mayStore && unconfirmed.allSatisfy { $0.confirmTo.slot >= 0 } ? unstored[...] : nil
     }
 
     /// A message of a part waits, after the others.

@@ -140,8 +140,9 @@ extension RelayRoom {
     ) -> Bool {
         var waiting = isBusy ? publication.takeWaiting() : []
         for message in waiting { windows[message.part.window].rollBack(to: log.lastOffset) }
-        // Their relays forward them to the relay of the last append.
-        waiting.removeAll { $0.part.publisher == forwarderHandle }
+        // Their relays forward them to the relay of the last append. A session of this relay may have published
+        // them again.
+        waiting.removeAll { $0.part.confirmTo == forwarderHandle }
         take(entries, at: now, into: &effects)
         var moved: [UInt64: UInt64] = [:]
         for message in waiting {

@@ -549,6 +549,37 @@ import Testing
         #expect(appends(script.drain()) == [[3]])
     }
 
+    //
+    @Test func `a forwarded message is published here, too, and its append is refused → appended again and accepted`() {
+        var script = room("alice", "dave")
+        forward(&script, [entry(7, "alice", 1)])
+        script.post("alice", 1)
+        #expect(appends(script.drain()) == [[1]])
+        conflict(&script, [entry(1, "bob", 1)])
+        #expect(appends(script.drain()) == [[2]])
+        script.store()
+        #expect(script.drain().accepted(by: "alice") == [AcceptedRun(firstCounter: 1, count: 1, firstOffset: 2)])
+    }
+
+    //
+    @Test func `roles forbid a forwarded message that the log has → accepted there`() throws {
+        var script = contended(roles: RoomRolesConfiguration())
+        script.post("bob", 1)
+        #expect(forwarded(script.drain()).count == 1)
+        reported(&script, end: 4, roles: 2)
+        _ = script.drain()
+        receive(&script, [entry(4, "bob", 1)])
+        let roles = try #require(
+            try RoomRoles(owner: .alice).applying(.mute(.bob, seconds: 600), by: .owner, at: 5000))
+        var snapshot = RoomSnapshot(log: Self.log, lastOffset: 4, firstOffset: 1, roles: roles.encoded())
+        snapshot.rolesVersion = 2
+        script.rooms.answered(.load(.lobby, .success(snapshot)), at: 5000)
+        var effects = script.drain()
+        // The roles are loaded first, and forbid the message, unless the log has it.
+        if effects.accepted(by: "bob").isEmpty { effects += later(&script) }
+        #expect(!effects.contains { if case .sent("bob", .receipt(.refused)) = $0 { true } else { false } })
+    }
+
     //
     @Test func `the store fails an append with forwarded messages → the sessions of this relay end, and no more`() {
         var script = room("alice", "dave")
