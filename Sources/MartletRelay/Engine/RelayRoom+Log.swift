@@ -171,7 +171,7 @@ extension RelayRoom {
 
     /// Passes the next batch to the store, which has one call of a room that changes it.
     mutating func startStoring(into effects: inout Deque<RoomEffect>) {
-        guard isBusy, !(usesRoles && moderation.isSaving), !replica.isLoading,
+        guard isBusy, !(usesRoles && moderation.isSaving), !replica.isLoading, !replica.holdsRoles,
             let batch = publication.startStoring()
         else { return }
         let append = RoomAppend(

@@ -114,17 +114,27 @@ extension RelayRoom {
         // The store has no more messages, although it has reported them or sessions have seen them.
         replica.forgetEnd()
         admitAwaiting(upTo: .max, into: &effects)
-        return true
+        return applyRoles(upTo: .max, at: now, into: &effects)
     }
 
     /// The roles of the store, which another relay has changed: they take effect as if this relay had saved them. False
     /// if they are not later than those in memory, so that the store would refuse the next append, too, and at a relay
     /// without roles.
     mutating func rolesLoaded(
-        _ roles: RoomRoles?, version: UInt64, at now: UInt64, into effects: inout Deque<RoomEffect>
+        _ roles: RoomRoles?, version: UInt64, upTo end: UInt64, at now: UInt64, into effects: inout Deque<RoomEffect>
     ) -> Bool {
         replica.loadEnded()
         guard usesRoles, let roles, version > moderation.version else { return false }
+        // Messages before the change may be those that this relay has forwarded, which the roles may forbid now.
+        replica.hold(roles, version: version, upTo: usesForwarding ? end : 0)
+        return applyRoles(upTo: log.lastOffset, at: now, into: &effects)
+    }
+
+    /// Held roles take effect, if the copy has the messages before them.
+    private mutating func applyRoles(
+        upTo offset: UInt64, at now: UInt64, into effects: inout Deque<RoomEffect>
+    ) -> Bool {
+        guard let (roles, version) = replica.takeRoles(upTo: offset) else { return true }
         moderation.replace(roles, version: version)
         expelUnentitled(members.slots.filter { members.isPresent($0) }, into: &effects)
         expelAttachments(.roomForbidden, into: &effects)
@@ -156,7 +166,7 @@ extension RelayRoom {
         if hasCommands { commands.move(moved) }
         if usesRoles { moderation.moveAnnounced(moved) }
         if isBusy { publication.endAdmission(durable: log.lastOffset) }
-        return true
+        return applyRoles(upTo: log.lastOffset, at: now, into: &effects)
     }
 
     /// Whether a message of the relay can have another counter: a client can have published with the last one, where

@@ -494,7 +494,8 @@ struct Rooms: ~Copyable, Sendable {
         do throws(RoomRolesError) {
             let found = try snapshot.roles.map { bytes throws(RoomRolesError) in try RoomRoles(decoding: bytes) }
             replicate(name, answered: .load) {
-                $0.rolesLoaded(found, version: snapshot.rolesVersion, at: now, into: &$1)
+                $0.rolesLoaded(
+                    found, version: snapshot.rolesVersion, upTo: snapshot.lastOffset, at: now, into: &$1)
             }
         } catch {
             effects.append(.note(.rolesInvalid(name, error), of: nil))
