@@ -12,8 +12,8 @@ actor PostgresListener {
     private static let flushTimeout = Duration.seconds(1)  // bound
     /// The least interval of reports. A room in which messages are frequent is reported once in it.
     private static let reportInterval = Duration.milliseconds(20)  // bound
-    /// The same beside a bus, which brings the messages. A report then replaces a lost datagram only, and wakes a
-    /// session and a relay for each relay of the database.
+    /// The least interval of reports beside a bus, which brings the messages. A report then replaces a lost datagram
+    /// only, and wakes a session and a relay for each relay of the database.
     private static let busReportInterval = Duration.milliseconds(250)  // bound
 
     private nonisolated let loop: EventLoop

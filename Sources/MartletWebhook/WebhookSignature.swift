@@ -1,4 +1,4 @@
-import CMartletCrypto
+import MartletAuthentication
 
 /// The headers that prove to a gateway that the relay has sent a request, and when.
 struct WebhookSignature: Equatable {
@@ -16,9 +16,7 @@ struct WebhookSignature: Equatable {
     init(_ body: [UInt8], secret: [UInt8], at seconds: UInt64) {
         timestamp = "\(seconds)"
         let signed = Array(timestamp.utf8) + [UInt8(ascii: ".")] + body
-        var code = [UInt8](repeating: 0, count: Int(martlet_sha256_byte_count))
-        let isDone = unsafe martlet_hmac_sha256(secret, secret.count, signed, signed.count, &code)
-        precondition(isDone == 1, "HMAC-SHA-256 is not available")
+        let code = SCRAMHash.code(key: secret, signed)
         signature = "sha256=" + code.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 }

@@ -34,6 +34,7 @@ extension RelayRoom {
     /// The waiting messages after the first ones, consecutive ones of a device in items of their own; nil if one
     /// fits into no item.
     private func forwarded(_ waiting: ArraySlice<LogEntry>, after count: Int) -> [BusItem]? {
+        guard let log = log.id else { return nil }
         var counters: [Int32: UInt64] = [:]
         for entry in waiting.prefix(count) { counters[entry.window] = entry.counter }
         var items: [BusItem] = []
@@ -43,7 +44,7 @@ extension RelayRoom {
             guard let parts = busParts(of: run) else { return nil }
             for part in parts {
                 let counter = counters[first.window] ?? windows[Int(first.window)].watermark
-                items.append(.forwarded(busEntries(part), after: counter))
+                items.append(.forwarded(busEntries(part, of: log), after: counter))
                 counters[first.window] = part.last?.counter
             }
             rest = rest.dropFirst(run.count)

@@ -2,8 +2,8 @@ import CMartletSystem
 internal import MartletWire
 
 /// An event loop: one thread, one poller, many sockets. It is a serial executor, so an actor can run on it, and a task
-/// executor: the task of such an actor prefers it, because a continuation would otherwise resume the task on a thread of
-/// the system's executor, which passes it back to the loop.
+/// executor, which the tasks of such an actor prefer: a continuation would otherwise resume them on a thread of the
+/// system's executor, which passes them back to the loop.
 ///
 /// A turn waits for readiness, delivers it, runs the submitted jobs, fires the timers, calls the turn-end handlers, and
 /// flushes every connection with pending writes once. A loop allocates nothing for an event. Its connections share one

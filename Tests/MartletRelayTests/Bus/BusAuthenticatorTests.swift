@@ -41,6 +41,7 @@ struct BusAuthenticatorTests {
         expectRefused([2] + datagram.dropFirst() + other, .notAuthenticated)
     }
 
+    //
     @Test func `a datagram that is cut off, longer or empty → refused`() {
         let sealed = authenticator.seal(datagram)
         for count in 0..<sealed.count {

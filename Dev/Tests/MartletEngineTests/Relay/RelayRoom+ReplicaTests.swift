@@ -126,6 +126,20 @@ import Testing
         #expect(effects.count { if case .released("alice", _) = $0 { true } else { false } } == 2)
     }
 
+    //
+    @Test func `a waiting message that a later session has published, too, is refused → to the later session`() {
+        var script = RoomScript("alice", "bob")
+        script.post("alice", 4)
+        _ = script.drain()
+        script.with("alice") { $0.receive(.leave($1)) }
+        script.join("alice")
+        _ = script.drain()
+        script.post("alice", 4)
+        _ = script.drain()
+        conflict(&script, [entry(1, "alice", 4, MessageContent(text: "another"))])
+        #expect(refusals(script.drain(), to: "alice") == [.counterReused])
+    }
+
     //
     @Test func `a counter far beyond that of a waiting message is stored → the waiting one is too old`() {
         var script = RoomScript("alice")

@@ -164,6 +164,20 @@ import Testing
         #expect(BusWriter.byteCount(of: BusMessage(.entries(items[0]), to: Self.two)) <= 4096)
     }
 
+    //
+    @Test func `stored messages that exceed a datagram together → sent in several items, in order`() {
+        var script = room("alice")
+        for counter in 1...40 { script.post("alice", UInt64(counter), byteCount: 300) }
+        _ = script.drain()
+        script.store()
+        let items = sent(script.drain())
+        let offsets = items.flatMap { item in
+            item.batch.flatMap { try? StoredBatch.decode($0, firstOffset: item.offset).map(\.offset) } ?? []
+        }
+        #expect(items.count > 1 && offsets == Array(1...40))
+        for item in items { #expect(BusWriter.byteCount(of: BusMessage(.entries(item), to: Self.two)) <= 4096) }
+    }
+
     // MARK: The order of reports and items
 
     //

@@ -109,10 +109,10 @@ extension RelayRoom {
         // Long messages are in several rows.
         let isKept = RoomReplica.byteCount(of: row) <= RoomReplica.maxEarlyByteCount
         if row.count == count, isKept, let parts = busParts(of: row) {
-            for part in parts { effects.append(.bus(BusMessage(.entries(busEntries(part))))) }
+            for part in parts { effects.append(.bus(BusMessage(.entries(busEntries(part, of: id))))) }
         } else {
-            let item = BusEntries(room: name, log: id, offset: first &+ UInt64(count) &- 1, batch: nil)
-            effects.append(.bus(BusMessage(.entries(item))))
+            let named = BusEntries(room: name, log: id, offset: first &+ UInt64(count) &- 1, batch: nil)
+            effects.append(.bus(BusMessage(.entries(named))))
         }
     }
 
@@ -132,10 +132,8 @@ extension RelayRoom {
     }
 
     /// The item of a part.
-    func busEntries(_ part: ArraySlice<LogEntry>) -> BusEntries {
-        BusEntries(
-            room: name, log: log.id ?? LogID(rawValue: 0), offset: part[part.startIndex].offset,
-            batch: StoredBatch.encode(part))
+    func busEntries(_ part: ArraySlice<LogEntry>, of log: LogID) -> BusEntries {
+        BusEntries(room: name, log: log, offset: part[part.startIndex].offset, batch: StoredBatch.encode(part))
     }
 
     /// Messages that another relay has stored. They wait until the copy takes them (R-219, Specs/hostile.md row 126).
