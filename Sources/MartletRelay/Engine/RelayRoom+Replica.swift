@@ -65,9 +65,11 @@ extension RelayRoom {
 
     // MARK: Messages of other relays
 
-    /// Whether messages of this relay wait, whose append brings those that the copy misses. Forwarded ones have no
-    /// append.
-    private var hasWaiting: Bool { isBusy && (usesForwarding ? publication.isStoring : publication.entryCount > 0) }
+    /// Whether messages of this relay wait, whose append brings those that the copy misses. Forwarded ones, and those
+    /// that wait for roles, have no append.
+    private var hasWaiting: Bool {
+        isBusy && (usesForwarding || replica.holdsRoles ? publication.isStoring : publication.entryCount > 0)
+    }
 
     /// The instant of a delayed read; nil while messages wait, whose append brings what it would read.
     var readDeadline: Instant? { hasWaiting ? nil : replica.deadline }
@@ -125,8 +127,8 @@ extension RelayRoom {
     ) -> Bool {
         replica.loadEnded()
         guard usesRoles, let roles, version > moderation.version else { return false }
-        // Messages before the change may be those that this relay has forwarded, which the roles may forbid now.
-        replica.hold(roles, version: version, upTo: usesForwarding ? end : 0)
+        // Messages before the change may wait here, too, and the roles may forbid them now.
+        replica.hold(roles, version: version, upTo: end)
         return applyRoles(upTo: log.lastOffset, at: now, into: &effects)
     }
 

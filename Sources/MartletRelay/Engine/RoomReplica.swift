@@ -141,7 +141,7 @@ struct RoomReplica: Sendable {
     /// Holds loaded roles until the copy has the messages up to an offset, which are read at once.
     mutating func hold(_ roles: RoomRoles, version: UInt64, upTo end: UInt64) {
         held = (roles, version, end)
-        if end > 0 { noteUnsent(upTo: end) }
+        noteUnsent(upTo: end)
     }
 
     /// Takes the held roles, if the copy has the messages before them.

@@ -327,8 +327,8 @@ import Testing
     // MARK: Forwarding
 
     /// The room after a refused append of message 1, which is stored at offset 2. Relay 2 has appended before and after.
-    private func contended() -> RoomScript {
-        var script = room("alice", "dave")
+    private func contended(roles: RoomRolesConfiguration? = nil) -> RoomScript {
+        var script = room("alice", "dave", roles: roles)
         script.post("alice", 1)
         _ = script.drain()
         conflict(&script, entries(1...1))
@@ -575,23 +575,56 @@ import Testing
         #expect(script.drain().accepted(by: "alice") == [AcceptedRun(firstCounter: 1, count: 1, firstOffset: 2)])
     }
 
-    //
-    @Test func `roles forbid a forwarded message that the log has → accepted there`() throws {
-        var script = contended(roles: RoomRolesConfiguration())
-        script.post("bob", 1)
+    /// Forwards message 1 of dave, and loads roles that forbid it, after messages up to an offset.
+    private func mute(_ script: inout RoomScript, upTo end: UInt64) throws -> [RoomScript.Effect] {
+        script.post("dave", 1)
         #expect(forwarded(script.drain()).count == 1)
-        reported(&script, end: 4, roles: 2)
-        _ = script.drain()
-        receive(&script, [entry(4, "bob", 1)])
+        reported(&script, end: 3, roles: 2)
+        #expect(script.drain() == [.load("lobby")])
         let roles = try #require(
-            try RoomRoles(owner: .alice).applying(.mute(.bob, seconds: 600), by: .owner, at: 5000))
-        var snapshot = RoomSnapshot(log: Self.log, lastOffset: 4, firstOffset: 1, roles: roles.encoded())
+            try RoomRoles(owner: .alice).applying(.mute(AccountName("dave"), seconds: 600), by: .owner, at: 5000))
+        var snapshot = RoomSnapshot(log: Self.log, lastOffset: end, roles: roles.encoded())
         snapshot.rolesVersion = 2
         script.rooms.answered(.load(.lobby, .success(snapshot)), at: 5000)
-        var effects = script.drain()
-        // The roles are loaded first, and forbid the message, unless the log has it.
-        if effects.accepted(by: "bob").isEmpty { effects += later(&script) }
-        #expect(!effects.contains { if case .sent("bob", .receipt(.refused)) = $0 { true } else { false } })
+        return script.drain()
+    }
+
+    private func refusals(_ effects: [RoomScript.Effect]) -> [ErrorCode] {
+        effects.compactMap { if case .sent("dave", .receipt(.refused(let refusal))) = $0 { refusal.code } else { nil } }
+    }
+
+    //
+    @Test func `loaded roles forbid a forwarded message that was stored before them → accepted, and then in effect`()
+        throws
+    {
+        var script = contended(roles: RoomRolesConfiguration())
+        var effects = try mute(&script, upTo: 4)
+        #expect(hasRead(effects) && refusals(effects) == [])
+        // Nothing is appended before the roles are in effect.
+        script.post("alice", 2)
+        script.now = script.now + .milliseconds(100)
+        #expect(appends(script.drain()) == [])
+        missed(&script, [entry(4, "dave", 1)])
+        effects = script.drain()
+        #expect(effects.accepted(by: "dave") == [AcceptedRun(firstCounter: 1, count: 1, firstOffset: 4)])
+        script.post("dave", 2)
+        #expect(refusals(script.drain()) == [.forbidden])
+    }
+
+    //
+    @Test func `loaded roles forbid a forwarded message that the log does not have → refused`() throws {
+        var script = contended(roles: RoomRolesConfiguration())
+        let effects = try mute(&script, upTo: 3)
+        #expect(!hasRead(effects) && refusals(effects) == [.forbidden])
+    }
+
+    //
+    @Test func `loaded roles come after messages that the store does not have → in effect`() throws {
+        var script = contended(roles: RoomRolesConfiguration())
+        let effects = try mute(&script, upTo: 9)
+        #expect(hasRead(effects) && refusals(effects) == [])
+        missed(&script, [])
+        #expect(refusals(script.drain()) == [.forbidden])
     }
 
     //
