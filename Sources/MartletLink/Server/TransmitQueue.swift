@@ -74,7 +74,10 @@ struct TransmitQueue {
         while let wait = waits.first, !isCurrent(wait, in: connections) { _ = waits.popFirst() }
         guard !requested.isEmpty else { return }
         var kept = 0
-        for slot in requested where connections.isLive(slot) && connections[slot].isInTurn {
+        // By index: an iteration over the array would copy it at the first change.
+        for index in requested.indices {
+            let slot = requested[index]
+            guard connections.isLive(slot), connections[slot].isInTurn else { continue }
             let since = connections[slot].requestedAt
             if since == now {
                 requested[kept] = slot
