@@ -245,7 +245,14 @@ package struct RelayEngine: ~Copyable {
     /// An event of the bus between the relays of the store.
     package mutating func busReceived(_ event: BusPeers.Event, now: Instant) {
         noteEvent()
-        if case .incomplete = event { sessions.accounts.noteMissed(now: now) }
+        switch event {
+        case .incomplete: sessions.accounts.noteMissed(now: now)
+        case .item(.linked(let account, let device), _, _):
+            // Without a notice: the item may be late, and the device have come back.
+            guard let slot = sessions.links.slot(of: DeviceKey(account: account, device: device)) else { return }
+            return server.endLink(slot, nil, &sessions, now: now)
+        default: break
+        }
         sessions.rooms.local.busReceived(event, now: now)
     }
 

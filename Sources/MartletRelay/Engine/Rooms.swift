@@ -406,7 +406,7 @@ struct Rooms: ~Copyable, Sendable {
         case .membership(let membership): membershipChanged(membership)
         case .entries(let entries): with(entries.room) { room, _ in room.receive(entries, from: relay) }
         case .forwarded(let entries, let counter): forwarded(entries, after: counter, from: relay)
-        case .beat, .command, .performed: break
+        case .beat, .command, .performed, .linked: break
         }
     }
 

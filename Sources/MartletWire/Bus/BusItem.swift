@@ -27,6 +27,8 @@ package enum BusItem: Equatable, Sendable {
     /// Messages of a device that wait at the relay, and that a different relay is to append under other offsets. The
     /// counter is that of the message of the device before them; 0 if there is none.
     indirect case forwarded(BusEntries, after: UInt64)
+    /// A device has begun a link at the relay, so that it has left the other relays.
+    case linked(AccountName, DeviceID)
 
     /// The number of bytes of the content or the batch. Names and numbers are not counted.
     package var contentByteCount: Int {
@@ -46,7 +48,7 @@ package enum BusItem: Equatable, Sendable {
     fileprivate enum Kind: UInt8 {
         case beat = 1
         case wanted, members, wholeMembers, transient, request, response, cancel, changed, membership, kick, revoke
-        case drain, performed, entries, forwarded
+        case drain, performed, entries, forwarded, linked
     }
 
     fileprivate var kind: Kind {
@@ -66,6 +68,7 @@ package enum BusItem: Equatable, Sendable {
         case .performed: .performed
         case .entries: .entries
         case .forwarded: .forwarded
+        case .linked: .linked
         }
     }
 }
@@ -232,6 +235,9 @@ extension BusMessage {
         case .forwarded(let entries, let counter):
             entries.encode(into: &writer)
             if counter > 0 { writer.append(.counter, uint64: counter) }
+        case .linked(let account, let device):
+            writer.append(.account, name: account)
+            writer.append(.device, uint64: device.rawValue)
         }
     }
 
@@ -250,6 +256,7 @@ private struct BusFields {
     private var entries: [BusMember] = []
     private var body: [UInt8]?
     private var account: AccountName?
+    private var device: DeviceID?
     private var inviter: AccountName?
     private var state: RoomMembershipState?
     private var changedAt: UInt64?
@@ -270,6 +277,7 @@ private struct BusFields {
             case .entry: try entries.append(BusMember(parsing: field.value), limit: BusMembers.maxEntryCount)
             case .data: try body.fill(.data, field.bytes())
             case .account: try account.fill(.account, field.name())
+            case .device: try device.fill(.device, DeviceID(rawValue: field.uint64()))
             case .inviter: try inviter.fill(.inviter, field.name())
             case .membership: try state.fill(.membership, field.choice())
             case .changedAt: try changedAt.fill(.changedAt, field.uint64())
@@ -335,6 +343,7 @@ private struct BusFields {
         case .forwarded:
             _ = try body.required(.data)
             return .forwarded(try messages(), after: counter ?? 0)
+        case .linked: return .linked(try account.required(.account), try device.required(.device))
         }
     }
 }

@@ -18,7 +18,7 @@ import Testing
         .entries(BusEntries(room: "lobby", log: LogID(rawValue: 9), offset: 1, batch: nil)),
         .forwarded(BusEntries(room: "lobby", log: LogID(rawValue: 9), offset: 8, batch: [1, 2]), after: 7),
         .forwarded(BusEntries(room: "lobby", log: LogID(rawValue: 9), offset: 8, batch: [1, 2]), after: 0),
-        .wanted(["lobby", "hall"]),
+        .linked("alice", DeviceID(rawValue: 6)), .wanted(["lobby", "hall"]),
         .members(
             BusMembers(
                 room: "lobby", log: LogID(rawValue: 9), count: 2, isWhole: false,
