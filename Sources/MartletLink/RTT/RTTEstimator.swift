@@ -11,8 +11,9 @@ package struct RTTEstimator: Hashable, Sendable {
     package static let initialTimeout = Duration.seconds(1)
     /// The minimum timeout. Delays of the scheduler would exceed a shorter one.
     package static let minimumTimeout = Duration.milliseconds(200)
-    /// The maximum timeout (RFC 6298 §2.5).
-    package static let maximumTimeout = Duration.seconds(60)
+    /// The maximum timeout. Frames are sent again twice before `Link.ackTimeout` ends the connection, also when samples
+    /// contain the suspension of a process.
+    package static let maximumTimeout = Duration.seconds(15)
     /// The maximum valid sample. A longer one contains the suspension of a process.
     package static let maximumSample = Duration.seconds(60)
 

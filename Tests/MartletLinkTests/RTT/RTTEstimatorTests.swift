@@ -72,6 +72,14 @@ import Testing
         #expect(estimator.timeout < .milliseconds(427))
     }
 
+    // S-27, S-30
+    @Test func `samples contain the suspension of a process → a timeout after which there is time for two more`() {
+        var estimator = RTTEstimator()
+        for _ in 0..<8 { estimator.sample(.seconds(30)) }
+        #expect(estimator.timeout == .seconds(15))
+        #expect(estimator.timeout + 2 * estimator.timeout < Link.ackTimeout)
+    }
+
     @Test(arguments: [1, 2, 3, 4] as [UInt64])
     func `for random samples the timeout is within its bounds`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
