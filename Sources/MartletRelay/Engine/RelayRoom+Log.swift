@@ -171,7 +171,7 @@ extension RelayRoom {
 
     /// Passes the next batch to the store, which has one call of a room that changes it.
     mutating func startStoring(into effects: inout Deque<RoomEffect>) {
-        guard isBusy, !(usesRoles && moderation.isSaving), !replica.isLoading, !replica.holdsRoles,
+        guard isBusy, !(usesRoles && (moderation.isSaving || moderation.isHolding)), !replica.isLoading,
             let batch = publication.startStoring()
         else { return }
         let append = RoomAppend(
@@ -284,10 +284,12 @@ extension RelayRoom {
     ) {
         guard let slot = members.slot(handle) else { return }
         members[slot].isReading = false
-        guard let entries else {
+        guard var entries else {
             effects.append(.reset(handle.key, .storeUnavailable))
             return leave(handle, into: &effects)
         }
+        // The store may have later messages of other relays, which the copy does not have.
+        if let last = entries.last, last.offset > log.lastOffset { entries.removeAll { $0.offset > log.lastOffset } }
         log.raiseFirstOffset(to: first)
         // A suspended member reads the messages again when it continues.
         guard !members[slot].isSuspended else { return }
