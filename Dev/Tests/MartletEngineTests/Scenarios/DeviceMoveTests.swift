@@ -7,7 +7,7 @@ import Testing
 @testable import MartletSimulator
 
 /// Links of devices that move between the relays of a bus.
-@Suite struct RelayEngineBusTests {
+@Suite struct DeviceMoveTests {
     private static let two = RelayID(rawValue: 2)
     private let stage = RelayStage { $0.busDatagramByteCount = 4096 }
 
