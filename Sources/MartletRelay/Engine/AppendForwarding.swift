@@ -85,9 +85,9 @@ struct AppendForwarding: Neutral, Sendable {
     ///
     /// - Parameter isTaken: Whether each message that was waiting does not wait any more.
     mutating func took(_ count: Int, of isTaken: [Bool]) {
-        guard count > 0 else { return }
         sentCount = isTaken.prefix(sentCount).count { !$0 }
         if isTaken.first != false { waitsSince = nil }
+        guard count > 0 else { return }
         remainingCount = isTaken.count { $0 } == count ? max(remainingCount - 1, 0) : Self.appendCount
     }
 

@@ -68,7 +68,8 @@ extension RelayRoom {
     /// Whether messages of this relay wait, whose append brings those that the copy misses. Forwarded ones, and those
     /// that wait for roles, have no append.
     private var hasWaiting: Bool {
-        isBusy && (usesForwarding || replica.holdsRoles ? publication.isStoring : publication.entryCount > 0)
+        let mayAppend = !usesForwarding && !(usesRoles && moderation.isHolding)
+        return isBusy && (mayAppend ? publication.entryCount > 0 : publication.isStoring)
     }
 
     /// The instant of a delayed read; nil while messages wait, whose append brings what it would read.
@@ -128,7 +129,8 @@ extension RelayRoom {
         replica.loadEnded()
         guard usesRoles, let roles, version > moderation.version else { return false }
         // Messages before the change may wait here, too, and the roles may forbid them now.
-        replica.hold(roles, version: version, upTo: end)
+        moderation.hold(roles, version: version, upTo: end)
+        replica.noteUnsent(upTo: end)
         return applyRoles(upTo: log.lastOffset, at: now, into: &effects)
     }
 
@@ -136,11 +138,18 @@ extension RelayRoom {
     private mutating func applyRoles(
         upTo offset: UInt64, at now: UInt64, into effects: inout Deque<RoomEffect>
     ) -> Bool {
-        guard let (roles, version) = replica.takeRoles(upTo: offset) else { return true }
-        moderation.replace(roles, version: version)
+        guard usesRoles, moderation.takeHeld(upTo: offset) else { return true }
         expelUnentitled(members.slots.filter { members.isPresent($0) }, into: &effects)
         expelAttachments(.roomForbidden, into: &effects)
         return advance(by: [], at: now, into: &effects)
+    }
+
+    /// Admits the waiting messages of this relay again, since the roles have changed. They keep their counters, so that
+    /// all of them can wait.
+    ///
+    /// - Precondition: The store has no append of this room.
+    mutating func admitWaiting(at now: UInt64, into effects: inout Deque<RoomEffect>) {
+        _ = advance(by: [], at: now, into: &effects)
     }
 
     /// Takes messages of other relays, and admits the waiting ones of this relay again. False if one of them cannot

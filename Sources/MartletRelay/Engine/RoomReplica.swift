@@ -9,7 +9,6 @@ import MartletWire
 /// | behind | the highest known end | `take(upTo:)`; an append that the store refuses brings the messages, too |
 /// | reading | the same, one read of the store | `readEnded` |
 /// | loading | one load of the roles, while nothing is appended | `loadEnded` |
-/// | held | loaded roles, the end of the log before they took effect | `takeRoles`, when the copy has it |
 /// | awaited | sessions that have seen messages beyond the copy | `takeJoins`, when the copy has them |
 /// | delayed | the same as behind, the instant of the read | `beginRead`; `endDelay`, when the bus has brought messages |
 ///
@@ -34,8 +33,6 @@ struct RoomReplica: Sendable {
     private(set) var earlyByteCount = 0
     private(set) var isReading = false
     private(set) var isLoading = false
-    /// Loaded roles that take effect when the copy has the messages before them.
-    private var held: (roles: RoomRoles, version: UInt64, end: UInt64)?
     /// Sessions whose cursors are beyond the copy.
     private(set) var joins: [JoinRequest] = []
 
@@ -135,27 +132,10 @@ struct RoomReplica: Sendable {
 
     mutating func loadEnded() { isLoading = false }
 
-    /// Whether loaded roles have not taken effect.
-    var holdsRoles: Bool { held != nil }
-
-    /// Holds loaded roles until the copy has the messages up to an offset, which are read at once.
-    mutating func hold(_ roles: RoomRoles, version: UInt64, upTo end: UInt64) {
-        held = (roles, version, end)
-        noteUnsent(upTo: end)
-    }
-
-    /// Takes the held roles, if the copy has the messages before them.
-    mutating func takeRoles(upTo offset: UInt64) -> (roles: RoomRoles, version: UInt64)? {
-        guard let held, held.end <= offset else { return nil }
-        self.held = nil
-        return (held.roles, held.version)
-    }
-
     /// Checks that nothing is in progress.
     func check(_ check: inout QuiescenceCheck, lastOffset: UInt64) {
         check.equal("a read of messages of other relays", isReading, false)
         check.equal("a load of changed roles", isLoading, false)
-        check.equal("roles that wait for messages", holdsRoles, false)
         check.equal("messages of other relays that are not read", end > lastOffset, false)
         check.empty("sessions that await messages of other relays", count: joins.count)
         check.empty("messages of the bus that wait", count: early.count)

@@ -556,7 +556,9 @@ struct Rooms: ~Copyable, Sendable {
         guard let index = index(of: name) else { return }
         closeBatch(of: index)
         let isUnknown = result == .failed && rooms[index].isUncreated
-        enter(rooms[index].rolesSaved(result, into: &effects))
+        // The store of one relay changes only when that relay has the answer.
+        let admitsAgainAt = checks == nil ? nil : wallClock
+        enter(rooms[index].rolesSaved(result, admitsAgainAt: admitsAgainAt, into: &effects))
         // The next session loads the room, which the store may have created.
         if isUnknown { remove(index) }
         markDirty(index)

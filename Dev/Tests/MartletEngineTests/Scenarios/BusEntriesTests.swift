@@ -326,7 +326,7 @@ import Testing
 
     // MARK: Forwarding
 
-    /// The room after a refused append of message 1, which is stored at offset 2. Relay 2 has appended before and after.
+    /// The room after a refused append of message 1, which is stored at offset 2. Relay 2 has appended before and then.
     private func contended(roles: RoomRolesConfiguration? = nil) -> RoomScript {
         var script = room("alice", "dave", roles: roles)
         script.post("alice", 1)
@@ -616,6 +616,32 @@ import Testing
         var script = contended(roles: RoomRolesConfiguration())
         let effects = try mute(&script, upTo: 3)
         #expect(!hasRead(effects) && refusals(effects) == [.forbidden])
+    }
+
+    //
+    @Test func `a message is published before the store answers that its sender is muted → refused`() {
+        var script = room("alice", "dave", roles: RoomRolesConfiguration())
+        script.operate("alice", .mute(AccountName("dave"), seconds: 60), correlation: 1)
+        #expect(script.drain().contains(.saveRoles(isCreation: false)))
+        script.post("dave", 1)
+        script.post("alice", 1)
+        #expect(appends(script.drain()) == [])
+        script.rooms.rolesSaved(.lobby, .saved)
+        let effects = script.drain()
+        #expect(refusals(effects) == [.forbidden] && appends(effects) == [[1]])
+    }
+
+    //
+    @Test func `a read for a member has later messages than the copy → only those of the copy are delivered`() {
+        var script = room("alice")
+        script.post("alice", 1)
+        _ = script.drain()
+        script.store()
+        _ = script.drain()
+        script.with("alice") { $0.read(ReadID(member: $1), [self.entry(1), self.entry(2)], first: 1) }
+        #expect(script.drain().offsets(to: "alice") == [])
+        receive(&script, entries(2...2))
+        #expect(script.drain().offsets(to: "alice") == [2])
     }
 
     //

@@ -58,7 +58,9 @@ extension RelayRoom {
     }
 
     /// The result of `saveRoles`. Returns the sessions that join now.
-    mutating func rolesSaved(_ result: RolesResult, into effects: inout Deque<RoomEffect>) -> [JoinRequest] {
+    mutating func rolesSaved(
+        _ result: RolesResult, admitsAgainAt now: UInt64?, into effects: inout Deque<RoomEffect>
+    ) -> [JoinRequest] {
         if result == .changed {
             moderation.saveRefused()
             loadRoles(into: &effects)
@@ -71,6 +73,8 @@ extension RelayRoom {
                 if result == .saved, entry.refusal == nil { enforce(entry.operation.operation, into: &effects) }
                 conclude(entry.operation, result.refusal ?? entry.refusal, into: &effects)
             }
+            // Until the answer, messages were admitted by the earlier roles, although the store had the others.
+            if result == .saved, let now { admitWaiting(at: now, into: &effects) }
             // Messages and operations alternate, so that operations do not delay messages without end (row 58).
             startStoring(into: &effects)
         case .creation(let creator):
