@@ -77,7 +77,7 @@ import Testing
         var estimator = RTTEstimator()
         for _ in 0..<8 { estimator.sample(.seconds(30)) }
         #expect(estimator.timeout == .seconds(15))
-        #expect(estimator.timeout + 2 * estimator.timeout < Link.ackTimeout)
+        #expect(estimator.timeout + estimator.timeout * 2 < Link.ackTimeout)
     }
 
     @Test(arguments: [1, 2, 3, 4] as [UInt64])
