@@ -126,8 +126,8 @@ struct RoomModeration: ~Copyable, Neutral, Sendable {
     /// The units of an account's rate that an operation costs: more in a room with long roles.
     var operationUnits: Int { 1 + (roles?.byteCount ?? 0) / Self.bytesPerUnit }
 
-    /// The instant at which the first operation can be performed; nil if none waits, or while roles are saved.
-    var deadline: Instant? { isSaving || waiting.isEmpty ? nil : saveAt }
+    /// The instant at which the first operation can be performed; nil if none waits, or while roles are saved or held.
+    var deadline: Instant? { isSaving || isHolding || waiting.isEmpty ? nil : saveAt }
 
     // MARK: Operations
 
