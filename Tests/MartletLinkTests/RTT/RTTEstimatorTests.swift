@@ -59,7 +59,7 @@ import Testing
         #expect(estimator.sample(.seconds(61)) == false)
         #expect(estimator == RTTEstimator())
         #expect(estimator.sample(.seconds(60)) == true)
-        #expect(estimator.timeout == .seconds(60))
+        #expect(estimator.smoothed == .seconds(60) && estimator.timeout == .seconds(15))
     }
 
     // S-27

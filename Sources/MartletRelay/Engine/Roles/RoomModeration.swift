@@ -148,7 +148,8 @@ struct RoomModeration: ~Copyable, Neutral, Sendable {
 
     /// Takes the next operation, unless it waits for the end of a change, for the next save, or for held roles.
     mutating func next(after change: Change, now: Instant) -> Pending? {
-        guard !isSaving, !isHolding, let first = waiting.first, change.takes(first.operation), saveAt <= now || !first.changesRoles
+        guard !isSaving, !isHolding, let first = waiting.first, change.takes(first.operation),
+            saveAt <= now || !first.changesRoles
         else { return nil }
         return waiting.popFirst()
     }
