@@ -30,7 +30,7 @@ struct AppendForwarding: Neutral, Sendable {
     }
 
     /// The relay of the last append; nil for this relay, and if it is not known.
-    private var appender: RelayID?
+    private(set) var appender: RelayID?
     private var lastOffset: UInt64 = 0
     /// The number of the first waiting messages that the appender was sent.
     private var sentCount = 0
@@ -58,6 +58,7 @@ struct AppendForwarding: Neutral, Sendable {
     mutating func stored(upTo offset: UInt64) {
         remainingCount = max(remainingCount - 1, 0)
         hasStored = true
+        waitsSince = nil
         noteAppend(of: nil, upTo: offset)
     }
 
@@ -104,9 +105,9 @@ struct AppendForwarding: Neutral, Sendable {
             return .append
         }
         let since = waitsSince ?? now
-        if since + Self.maxDelay <= now { appender = nil }
-        guard mayForward, let appender else { return gather(now: now) }
-        (waitsSince, deadline) = (since, since + Self.maxDelay)
+        waitsSince = since
+        guard mayForward, let appender, since + Self.maxDelay > now else { return gather(now: now) }
+        deadline = since + Self.maxDelay
         guard waitingCount > sentCount else { return .wait }
         defer { sentCount = waitingCount }
         return .forward(appender, after: sentCount)
@@ -114,7 +115,7 @@ struct AppendForwarding: Neutral, Sendable {
 
     /// Appends the messages when those of the other relays have arrived.
     mutating func gather(now: Instant) -> Decision {
-        end()
+        (deadline, sentCount) = (nil, 0)
         guard awaited.isSubset(of: senders) || storedAt + Self.maxGathering <= now else {
             deadline = storedAt + Self.maxGathering
             return .wait

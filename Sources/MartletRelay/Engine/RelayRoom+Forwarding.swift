@@ -8,7 +8,7 @@ extension RelayRoom {
 
     /// The instant until which messages wait for a different relay; nil if none do.
     var forwardingDeadline: Instant? {
-        usesForwarding && isBusy && publication.mayStore ? forwarding.value.deadline : nil
+        usesForwarding && isBusy && publication.mayStore && !awaitsRoles ? forwarding.value.deadline : nil
     }
 
     /// Whether the relay appends its waiting messages in this turn of the loop. Others are forwarded.
@@ -18,17 +18,27 @@ extension RelayRoom {
             forwarding.release()
             return true
         }
-        readMissed(now: now, into: &effects)
+        guard !awaitsRoles else { return false }
         guard isBusy, publication.mayStore else {
             return forwarding.value.begin(waitingCount: 0, mayForward: false, now: now) == .append
         }
         let waiting = publication.forwardable
-        let decision = forwarding.value.begin(
+        var decision = forwarding.value.begin(
             waitingCount: publication.entryCount, mayForward: waiting != nil, now: now)
-        guard case .forward(let relay, after: let count) = decision, let waiting else { return decision == .append }
-        guard let items = forwarded(waiting, after: count) else { return forwarding.value.gather(now: now) == .append }
-        for item in items { effects.append(.bus(BusMessage(item, to: relay))) }
-        return false
+        if case .forward(let relay, after: let count) = decision {
+            if let waiting, let items = forwarded(waiting, after: count) {
+                for item in items { effects.append(.bus(BusMessage(item, to: relay))) }
+                return false
+            }
+            decision = forwarding.value.gather(now: now)
+        }
+        guard decision == .append else { return false }
+        // The appender gives time for the messages that it does not append.
+        if let relay = forwarding.value.appender, let id = log.id {
+            let item = BusEntries(room: name, log: id, offset: log.lastOffset &+ 1, batch: nil)
+            effects.append(.bus(BusMessage(.forwarded(item, after: 0), to: relay)))
+        }
+        return true
     }
 
     /// The waiting messages after the first ones, consecutive ones of a device in items of their own; nil if one
@@ -53,17 +63,16 @@ extension RelayRoom {
     }
 
     /// Messages of a device at a different relay, which has admitted them and leaves their append to this one. That
-    /// relay appends those itself which this one does not take.
+    /// relay appends those itself which this one does not take, and asks for time for that without messages.
     ///
     /// - Parameter counter: The counter of the message of the device before them. A message that was lost would follow
     ///   them otherwise.
     mutating func receive(forwarded item: BusEntries, after counter: UInt64, from relay: RelayID, at now: UInt64) {
-        guard case .ready = state, item.log == log.id, !isUncreated, let entries = item.entries,
-            let first = entries.first
-        else { return }
+        guard case .ready = state, item.log == log.id, !isUncreated else { return }
+        forwarding.value.received(from: relay)
+        guard let entries = item.entries, let first = entries.first else { return }
         let device = DeviceKey(account: first.sender, device: first.device)
         guard let window = windows[device] ?? addWindow(device, at: now) else { return }
-        forwarding.value.received(from: relay)
         windows.use(window, at: now)
         var before = counter
         for entry in entries where entry.hasSameDevice(as: first) {

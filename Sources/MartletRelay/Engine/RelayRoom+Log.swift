@@ -171,9 +171,7 @@ extension RelayRoom {
 
     /// Passes the next batch to the store, which has one call of a room that changes it.
     mutating func startStoring(into effects: inout Deque<RoomEffect>) {
-        guard isBusy, !(usesRoles && (moderation.isSaving || moderation.isHolding)), !replica.isLoading,
-            let batch = publication.startStoring()
-        else { return }
+        guard isBusy, !awaitsRoles, let batch = publication.startStoring() else { return }
         let append = RoomAppend(
             room: name, entries: batch.entries, erasures: batch.erasures, log: log.id, rolesVersion: rolesVersion)
         effects.append(.store(.append(append)))

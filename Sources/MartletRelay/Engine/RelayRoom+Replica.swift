@@ -16,6 +16,9 @@ extension RelayRoom {
     /// The version of the roles in memory; 0 without roles.
     var rolesVersion: UInt64 { usesRoles ? moderation.version : 0 }
 
+    /// Whether nothing is appended until roles are saved, loaded or in effect.
+    var awaitsRoles: Bool { replica.isLoading || usesRoles && (moderation.isSaving || moderation.isHolding) }
+
     /// The store has refused the append, because other relays have appended these messages. False if the copy cannot
     /// continue, because the store has removed messages that it does not have.
     mutating func conflicted(_ history: RoomHistory, at now: UInt64, into effects: inout Deque<RoomEffect>) -> Bool {
@@ -42,7 +45,7 @@ extension RelayRoom {
         guard case .ready = state else { return true }
         guard found.log == log.id else { return false }
         replica.note(end: found.lastOffset)
-        if found.rolesVersion > rolesVersion { loadRoles(into: &effects) }
+        if found.rolesVersion > (usesRoles ? moderation.knownVersion : 0) { loadRoles(into: &effects) }
         return true
     }
 
@@ -117,38 +120,32 @@ extension RelayRoom {
         // The store has no more messages, although it has reported them or sessions have seen them.
         replica.forgetEnd()
         admitAwaiting(upTo: .max, into: &effects)
-        return applyRoles(upTo: .max, at: now, into: &effects)
+        if usesRoles { moderation.endHold() }
+        return true
     }
 
-    /// The roles of the store, which another relay has changed: they take effect as if this relay had saved them. False
-    /// if they are not later than those in memory, so that the store would refuse the next append, too, and at a relay
-    /// without roles.
-    mutating func rolesLoaded(
-        _ roles: RoomRoles?, version: UInt64, upTo end: UInt64, at now: UInt64, into effects: inout Deque<RoomEffect>
-    ) -> Bool {
+    /// The roles of the store, which another relay has changed. False if they are not later than those in memory, so
+    /// that the store would refuse the next append, too, and at a relay without roles.
+    mutating func rolesLoaded(_ roles: RoomRoles?, version: UInt64, upTo end: UInt64) -> Bool {
         replica.loadEnded()
         guard usesRoles, let roles, version > moderation.version else { return false }
-        // Messages before the change may wait here, too, and the roles may forbid them now.
+        holdRoles(roles, version: version, upTo: end)
+        return true
+    }
+
+    /// Roles take effect when the copy has the messages that the store had before: some may wait here, too, and the
+    /// roles may forbid them now.
+    mutating func holdRoles(_ roles: RoomRoles, version: UInt64, upTo end: UInt64) {
         moderation.hold(roles, version: version, upTo: end)
         replica.noteUnsent(upTo: end)
-        return applyRoles(upTo: log.lastOffset, at: now, into: &effects)
     }
 
-    /// Held roles take effect, if the copy has the messages before them.
-    private mutating func applyRoles(
-        upTo offset: UInt64, at now: UInt64, into effects: inout Deque<RoomEffect>
-    ) -> Bool {
-        guard usesRoles, moderation.takeHeld(upTo: offset) else { return true }
+    /// Held roles take effect, if the copy has the messages before them, as if this relay had saved them. The waiting
+    /// messages keep their counters, so that all of them can wait.
+    mutating func applyRoles(at now: UInt64, into effects: inout Deque<RoomEffect>) {
+        guard usesRoles, !(isBusy && publication.isStoring), moderation.takeHeld(upTo: log.lastOffset) else { return }
         expelUnentitled(members.slots.filter { members.isPresent($0) }, into: &effects)
         expelAttachments(.roomForbidden, into: &effects)
-        return advance(by: [], at: now, into: &effects)
-    }
-
-    /// Admits the waiting messages of this relay again, since the roles have changed. They keep their counters, so that
-    /// all of them can wait.
-    ///
-    /// - Precondition: The store has no append of this room.
-    mutating func admitWaiting(at now: UInt64, into effects: inout Deque<RoomEffect>) {
         _ = advance(by: [], at: now, into: &effects)
     }
 
@@ -177,7 +174,7 @@ extension RelayRoom {
         if hasCommands { commands.move(moved) }
         if usesRoles { moderation.moveAnnounced(moved) }
         if isBusy { publication.endAdmission(durable: log.lastOffset) }
-        return applyRoles(upTo: log.lastOffset, at: now, into: &effects)
+        return true
     }
 
     /// Whether a message of the relay can have another counter: a client can have published with the last one, where

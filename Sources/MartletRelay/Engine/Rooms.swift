@@ -493,9 +493,8 @@ struct Rooms: ~Copyable, Sendable {
         guard let snapshot, snapshot.log == rooms[index].log.id else { return logLost(name, answered: .load) }
         do throws(RoomRolesError) {
             let found = try snapshot.roles.map { bytes throws(RoomRolesError) in try RoomRoles(decoding: bytes) }
-            replicate(name, answered: .load) {
-                $0.rolesLoaded(
-                    found, version: snapshot.rolesVersion, upTo: snapshot.lastOffset, at: now, into: &$1)
+            replicate(name, answered: .load) { room, _ in
+                room.rolesLoaded(found, version: snapshot.rolesVersion, upTo: snapshot.lastOffset)
             }
         } catch {
             effects.append(.note(.rolesInvalid(name, error), of: nil))
@@ -556,9 +555,7 @@ struct Rooms: ~Copyable, Sendable {
         guard let index = index(of: name) else { return }
         closeBatch(of: index)
         let isUnknown = result == .failed && rooms[index].isUncreated
-        // The store of one relay changes only when that relay has the answer.
-        let admitsAgainAt = checks == nil ? nil : wallClock
-        enter(rooms[index].rolesSaved(result, admitsAgainAt: admitsAgainAt, into: &effects))
+        enter(rooms[index].rolesSaved(result, isShared: checks != nil, into: &effects))
         // The next session loads the room, which the store may have created.
         if isUnknown { remove(index) }
         markDirty(index)
@@ -707,6 +704,7 @@ struct Rooms: ~Copyable, Sendable {
             }
             replicated.fromBus += UInt64(count)
         }
+        rooms[index].applyRoles(at: wallClock, into: &effects)
         if rooms[index].hasCommands { performCommands(index) }
         // The operations of a turn are saved together.
         if rooms[index].isChangingMemberships { rooms[index].performMemberships(at: wallClock, into: &effects) }

@@ -340,9 +340,7 @@ private struct BusFields {
         case .drain: return .command(try number.required(.correlation), .drain(try name.required(.name)))
         case .performed: return .performed(try number.required(.correlation))
         case .entries: return .entries(try messages())
-        case .forwarded:
-            _ = try body.required(.data)
-            return .forwarded(try messages(), after: counter ?? 0)
+        case .forwarded: return .forwarded(try messages(), after: counter ?? 0)
         case .linked: return .linked(try account.required(.account), try device.required(.device))
         }
     }

@@ -18,6 +18,7 @@ import Testing
         .entries(BusEntries(room: "lobby", log: LogID(rawValue: 9), offset: 1, batch: nil)),
         .forwarded(BusEntries(room: "lobby", log: LogID(rawValue: 9), offset: 8, batch: [1, 2]), after: 7),
         .forwarded(BusEntries(room: "lobby", log: LogID(rawValue: 9), offset: 8, batch: [1, 2]), after: 0),
+        .forwarded(BusEntries(room: "lobby", log: LogID(rawValue: 9), offset: 8, batch: nil), after: 0),
         .linked("alice", DeviceID(rawValue: 6)), .wanted(["lobby", "hall"]),
         .members(
             BusMembers(

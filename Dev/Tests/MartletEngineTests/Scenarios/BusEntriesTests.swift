@@ -462,7 +462,24 @@ import Testing
         var script = contended()
         script.post("alice", 2, byteCount: 5000)
         let effects = script.drain()
-        #expect(appends(effects) == [[4]] && forwarded(effects) == [])
+        #expect(appends(effects) == [[4]])
+        // An item without messages asks the other relay for time.
+        #expect(forwarded(effects) == [Forwarded(relay: Self.two, sender: nil, counters: [], after: 0)])
+    }
+
+    //
+    @Test func `a different relay asks for time → the next append but one begins after 5 ms`() {
+        var script = room("alice")
+        let item = BusEntries(room: .lobby, log: Self.log, offset: 1, batch: nil)
+        script.rooms.busReceived(.item(.forwarded(item, after: 0), from: Self.two, number: 9), now: script.now)
+        script.post("alice", 1)
+        #expect(appends(script.drain()) == [[1]])
+        script.store()
+        _ = script.drain()
+        script.post("alice", 2)
+        #expect(appends(script.drain()) == [])
+        script.now = script.now + .milliseconds(5)
+        #expect(appends(script.drain()) == [[2]])
     }
 
     //
@@ -581,12 +598,20 @@ import Testing
         #expect(forwarded(script.drain()).count == 1)
         reported(&script, end: 3, roles: 2)
         #expect(script.drain() == [.load("lobby")])
-        let roles = try #require(
+        answerLoad(&script, try mutedRoles(), upTo: end)
+        return script.drain()
+    }
+
+    private func mutedRoles() throws -> RoomRoles {
+        try #require(
             try RoomRoles(owner: .alice).applying(.mute(AccountName("dave"), seconds: 600), by: .owner, at: 5000))
+    }
+
+    /// Answers the load of version 2 of the roles.
+    private func answerLoad(_ script: inout RoomScript, _ roles: RoomRoles, upTo end: UInt64) {
         var snapshot = RoomSnapshot(log: Self.log, lastOffset: end, roles: roles.encoded())
         snapshot.rolesVersion = 2
         script.rooms.answered(.load(.lobby, .success(snapshot)), at: 5000)
-        return script.drain()
     }
 
     private func refusals(_ effects: [RoomScript.Effect]) -> [ErrorCode] {
@@ -627,6 +652,8 @@ import Testing
         script.post("alice", 1)
         #expect(appends(script.drain()) == [])
         script.rooms.rolesSaved(.lobby, .saved)
+        #expect(hasRead(script.drain()))
+        missed(&script, [])
         let effects = script.drain()
         #expect(refusals(effects) == [.forbidden] && appends(effects) == [[1]])
     }
@@ -642,6 +669,52 @@ import Testing
         #expect(script.drain().offsets(to: "alice") == [])
         receive(&script, entries(2...2))
         #expect(script.drain().offsets(to: "alice") == [2])
+    }
+
+    //
+    @Test func `the same roles are reported while they are held → not loaded again`() throws {
+        var script = contended(roles: RoomRolesConfiguration())
+        _ = try mute(&script, upTo: 4)
+        reported(&script, end: 4, roles: 2)
+        #expect(!script.drain().contains(.load("lobby")))
+        missed(&script, [entry(4, "dave", 1)])
+        #expect(script.drain().accepted(by: "dave") == [AcceptedRun(firstCounter: 1, count: 1, firstOffset: 4)])
+    }
+
+    //
+    @Test func `held roles await an append of this relay → in effect when it is stored, before the next one`() throws {
+        var script = room("alice", "dave", roles: RoomRolesConfiguration())
+        script.post("dave", 1)
+        #expect(appends(script.drain()) == [[1]])
+        script.post("dave", 2)
+        script.post("alice", 1)
+        reported(&script, end: 1, roles: 2)
+        _ = script.drain()
+        answerLoad(&script, try mutedRoles(), upTo: 1)
+        #expect(refusals(script.drain()) == [])
+        script.store()
+        let effects = script.drain()
+        #expect(effects.accepted(by: "dave") == [AcceptedRun(firstCounter: 1, count: 1, firstOffset: 1)])
+        #expect(refusals(effects) == [.forbidden] && appends(effects) == [[2]])
+    }
+
+    //
+    @Test func `roles are saved, and the log has a waiting message before them → accepted`() {
+        var script = contended(roles: RoomRolesConfiguration())
+        script.post("dave", 1)
+        #expect(forwarded(script.drain()).count == 1)
+        script.operate("alice", .mute(AccountName("dave"), seconds: 60), correlation: 1)
+        #expect(script.drain().contains(.saveRoles(isCreation: false)))
+        script.rooms.rolesSaved(.lobby, .saved)
+        var effects = script.drain()
+        #expect(hasRead(effects) && refusals(effects) == [] && appends(effects) == [])
+        missed(&script, [entry(4, "dave", 1)])
+        effects = script.drain()
+        #expect(effects.accepted(by: "dave") == [AcceptedRun(firstCounter: 1, count: 1, firstOffset: 4)])
+        #expect(hasRead(effects))
+        missed(&script, [])
+        script.post("dave", 2)
+        #expect(refusals(script.drain()) == [.forbidden])
     }
 
     //

@@ -30,6 +30,7 @@ import Testing
     //
     @Test func `the device of a link has begun one elsewhere → it ends with its connection, without a notice`() {
         let (alice, bob) = (stage.member("alice", of: .lobby), stage.member("bob", of: .lobby))
+        stage.run(for: .seconds(5))
         linked(.alice)
         #expect(alice.closedAt == stage.now && alice.farewell == nil && bob.closedAt == nil)
         #expect(stage.relay.engine.statistics.links == 1)
@@ -42,6 +43,7 @@ import Testing
     @Test func `a suspended link, and its device has begun one elsewhere → it ends`() {
         let alice = stage.member("alice")
         alice.cut()
+        stage.run(for: .seconds(5))
         #expect(stage.relay.engine.statistics.suspendedLinks == 1)
         linked(.alice)
         #expect(stage.relay.engine.statistics.suspendedLinks == 0)
@@ -50,9 +52,21 @@ import Testing
     //
     @Test func `a different device, or the same one of a different account, has begun a link there → no effect`() {
         let alice = stage.member("alice")
+        stage.run(for: .seconds(5))
         linked(.alice, device: 2)
         linked(.bob)
         #expect(alice.closedAt == nil && stage.relay.engine.statistics.links == 1)
+    }
+
+    //
+    @Test func `a report less than 5 s after the link began → no effect, since it may be late`() {
+        let alice = stage.member("alice")
+        stage.run(for: .milliseconds(4999))
+        linked(.alice)
+        #expect(alice.closedAt == nil)
+        stage.run(for: .milliseconds(1))
+        linked(.alice)
+        #expect(alice.closedAt == stage.now)
     }
 
     //

@@ -59,7 +59,7 @@ extension RelayRoom {
 
     /// The result of `saveRoles`. Returns the sessions that join now.
     mutating func rolesSaved(
-        _ result: RolesResult, admitsAgainAt now: UInt64?, into effects: inout Deque<RoomEffect>
+        _ result: RolesResult, isShared: Bool, into effects: inout Deque<RoomEffect>
     ) -> [JoinRequest] {
         if result == .changed {
             moderation.saveRefused()
@@ -73,8 +73,11 @@ extension RelayRoom {
                 if result == .saved, entry.refusal == nil { enforce(entry.operation.operation, into: &effects) }
                 conclude(entry.operation, result.refusal ?? entry.refusal, into: &effects)
             }
-            // Until the answer, messages were admitted by the earlier roles, although the store had the others.
-            if result == .saved, let now { admitWaiting(at: now, into: &effects) }
+            // Until the answer, messages were admitted by the earlier roles, although the store had the others. The log
+            // may have some of them before these roles.
+            if result == .saved, isShared, isBusy, publication.entryCount > 0, let roles = moderation.roles {
+                holdRoles(roles, version: moderation.version, upTo: .max)
+            }
             // Messages and operations alternate, so that operations do not delay messages without end (row 58).
             startStoring(into: &effects)
         case .creation(let creator):

@@ -86,7 +86,7 @@ struct RoomModeration: ~Copyable, Neutral, Sendable {
     private(set) var roles: RoomRoles?
     /// The version of these roles in the store.
     private(set) var version: UInt64 = 0
-    /// Roles that another relay has saved. They take effect when the room has the messages of the log up to an offset.
+    /// Roles that the store has. They take effect when the room has the messages of the log up to an offset.
     private var held: (roles: RoomRoles, version: UInt64, end: UInt64)?
     private var saving: (roles: RoomRoles, cause: Cause)?
     private var waiting = Deque<Pending>()
@@ -106,8 +106,11 @@ struct RoomModeration: ~Copyable, Neutral, Sendable {
     /// Whether the store saves roles.
     var isSaving: Bool { saving != nil }
 
-    /// Whether roles of another relay have not taken effect.
+    /// Whether roles of the store have not taken effect.
     var isHolding: Bool { held != nil }
+
+    /// The version of the latest roles, in effect or not.
+    var knownVersion: UInt64 { held?.version ?? version }
 
     /// Whether an operation waits or is saved.
     var isBusy: Bool { isSaving || !waiting.isEmpty }
@@ -178,8 +181,11 @@ struct RoomModeration: ~Copyable, Neutral, Sendable {
         waiting = Deque(decided.map(\.operation) + waiting.indices.map { waiting[$0] })
     }
 
-    /// Another relay has saved roles, when the log had messages up to an offset.
+    /// The store has roles, and had messages up to an offset before.
     mutating func hold(_ roles: RoomRoles, version: UInt64, upTo end: UInt64) { held = (roles, version, end) }
+
+    /// The room has all messages of the log.
+    mutating func endHold() { held?.end = 0 }
 
     /// The room has the messages up to an offset. Returns whether held roles take effect.
     mutating func takeHeld(upTo offset: UInt64) -> Bool {
