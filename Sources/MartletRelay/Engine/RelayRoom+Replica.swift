@@ -161,11 +161,15 @@ extension RelayRoom {
         // Their relays forward them to the relay of the last append. A session of this relay may have published
         // them again.
         waiting.removeAll { $0.part.confirmTo == forwarderHandle }
-        take(entries, at: now, into: &effects)
+        let taken = take(entries, at: now, into: &effects)
+        // A window has the offsets of its last runs only, which may not be those of all waiting messages.
+        var offsets: [WindowCounter: UInt64] = [:]
+        if !waiting.isEmpty { for entry in taken { offsets[WindowCounter(entry)] = entry.offset } }
         var moved: [UInt64: UInt64] = [:]
         for message in waiting {
             guard canAppendAgain(message) else { return false }
-            guard let offset = admitAgain(message, at: now, into: &effects) else { continue }
+            let known = offsets[WindowCounter(message.entry)]
+            guard let offset = admitAgain(message, takenAt: known, at: now, into: &effects) else { continue }
             moved[message.entry.offset] = offset
         }
         if usesForwarding {
@@ -183,11 +187,11 @@ extension RelayRoom {
         message.part.publisher != relayHandle || windows[message.part.window].lastAppended < .max
     }
 
-    /// Appends messages of other relays to the copy. They are durable.
+    /// Appends messages of other relays to the copy, and returns them. They are durable.
     private mutating func take(
         _ entries: ArraySlice<LogEntry>, at now: UInt64, into effects: inout Deque<RoomEffect>
-    ) {
-        guard entries.first?.offset == log.lastOffset &+ 1 else { return }
+    ) -> [LogEntry] {
+        guard entries.first?.offset == log.lastOffset &+ 1 else { return [] }
         var taken: [LogEntry] = []
         taken.reserveCapacity(entries.count)
         for entry in entries {
@@ -208,12 +212,15 @@ extension RelayRoom {
         log.append(taken[...])
         if isWatched { changes.noteReplicated(taken.count) }
         eraseStored(into: &effects)
+        return taken
     }
 
     /// Decides about a waiting message again, in the order in which the messages were published. Returns its
     /// offset if it still waits.
+    ///
+    /// - Parameter taken: The offset of the message if it is one of those that were just taken.
     private mutating func admitAgain(
-        _ message: Publication.Waiting, at now: UInt64, into effects: inout Deque<RoomEffect>
+        _ message: Publication.Waiting, takenAt taken: UInt64?, at now: UInt64, into effects: inout Deque<RoomEffect>
     ) -> UInt64? {
         let (part, entry) = (message.part, message.entry)
         if part.publisher == relayHandle { return appendAgain(message, at: now) }
@@ -223,7 +230,9 @@ extension RelayRoom {
             // The device has published the message through another relay, too, or this one has forwarded it.
             release(part.publisher, message.credit, into: &effects)
             if let session {
-                noteAccepted(session, AcceptedRun(firstCounter: entry.counter, count: 1, firstOffset: offset ?? 0))
+                // A client takes offset 0 for that of a different message with the counter.
+                let offset = offset ?? taken ?? 0
+                noteAccepted(session, AcceptedRun(firstCounter: entry.counter, count: 1, firstOffset: offset))
             }
             return nil
         }
@@ -274,6 +283,14 @@ extension RelayRoom {
         }
         return offset
     }
+}
+
+/// A message of a device, which has a window.
+private struct WindowCounter: Hashable {
+    private let window: Int32
+    private let counter: UInt64
+
+    init(_ entry: LogEntry) { (window, counter) = (entry.window, entry.counter) }
 }
 
 extension LogEntry {

@@ -397,6 +397,29 @@ import Testing
         #expect(appends(effects) == [] && later(&script).isEmpty && !isWaiting)
     }
 
+    //
+    @Test func `more forwarded messages in turn than a window has runs, in one append → accepted at their offsets`() {
+        var script = contended()
+        let count = UInt64(2 * DeduplicationWindow.maxRuns)
+        for counter in 1...count {
+            script.post("alice", counter + 1)
+            script.post("dave", counter)
+        }
+        _ = script.drain()
+        var stored: [LogEntry] = []
+        for number in 0..<count {
+            stored.append(entry(4 + 2 * number, "alice", number + 2))
+            stored.append(entry(5 + 2 * number, "dave", number + 1))
+        }
+        receive(&script, stored)
+        let effects = script.drain()
+        for name in ["alice", "dave"] {
+            let offsets = stored.filter { $0.sender.text == name }.map(\.offset)
+            #expect(effects.accepted(by: name).map(\.firstOffset) == offsets)
+        }
+        #expect(appends(effects) == [])
+    }
+
     //
     @Test func `the append of the other relay has some forwarded messages → the others wait, and are not sent again`() {
         var script = contended()
