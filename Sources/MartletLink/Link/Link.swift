@@ -310,6 +310,9 @@ package struct Link: ~Copyable, Sendable {
         queueControl(.ping, flags: .ackNow, EncodedBody(Ping(nonce: nonce).encode()))
     }
 
+    /// The time since the link began.
+    package func age(at now: Instant) -> Duration { now - began }
+
     /// The milliseconds since the link began, as frames carry them. They wrap after 49 days, and only differences count
     /// (W-15).
     func timestamp(_ now: Instant) -> UInt32 {

@@ -136,11 +136,18 @@ final class RelayBusPort: Sendable {
         }
     }
 
+    /// Whether the relay takes an item. Without a key, whoever may send on the bus could have it store messages of any
+    /// account.
+    func takes(_ item: BusItem) -> Bool {
+        if case .forwarded = item { authenticator != nil } else { true }
+    }
+
     private func pass(_ events: [BusPeers.Event], _ state: State) {
         var received: [Int: [BusPeers.Event]] = [:]
         let place = LoopPlace(index: 0, count: state.drivers.count)
         for event in events {
             switch event {
+            case .item(let item, _, _) where !takes(item): break
             case .incomplete, .lost, .item:
                 for loop in state.drivers.indices where event.concerns(loop, place) {
                     received[loop, default: []].append(event)

@@ -236,7 +236,12 @@ struct Publication: ~Copyable, Neutral, Sendable {
         return waiting
     }
 
-    /// A message of a part waits again, after the others.
+    /// The waiting messages, if all are of sessions of this relay; nil while the store has a batch.
+    var forwardable: ArraySlice<LogEntry>? {
+        mayStore && unconfirmed.allSatisfy { $0.confirmTo.slot >= 0 } ? unstored[...] : nil
+    }
+
+    /// A message of a part waits, after the others.
     mutating func append(_ entry: LogEntry, of part: Part) {
         unstored.append(entry)
         pendingByteCount += entry.body.byteCount
@@ -347,6 +352,13 @@ struct Publication: ~Copyable, Neutral, Sendable {
         check.empty("acceptances that were not sent", count: publishers.count)
         check.empty("closing sessions", count: closing.count)
         check.empty("erasures that are not durable", count: erasures.count)
+    }
+}
+
+extension Publication.Part {
+    /// A part without messages, of a publisher without credit.
+    init(publisher: MemberHandle, window: Int) {
+        self.init(count: 0, publisher: publisher, confirmTo: publisher, window: window, stampByteCount: 0)
     }
 }
 

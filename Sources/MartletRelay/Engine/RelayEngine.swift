@@ -30,6 +30,9 @@ package import MartletWire
 /// The methods `transmit` and `noteUnsent` cause no output: they may be called at any time, and step 3 follows. Debug
 /// builds trap when a driver reads `deadline` before step 2 is complete.
 package struct RelayEngine: ~Copyable {
+    /// The minimum age of a link that ends because its device has begun one at a different relay.
+    static let minMovedLinkAge: Duration = .seconds(5)
+
     /// The bounds that this relay keeps.
     package let configuration: RelayConfiguration
     /// The relay's wall clock in milliseconds since 1970.
@@ -245,7 +248,16 @@ package struct RelayEngine: ~Copyable {
     /// An event of the bus between the relays of the store.
     package mutating func busReceived(_ event: BusPeers.Event, now: Instant) {
         noteEvent()
-        if case .incomplete = event { sessions.accounts.noteMissed(now: now) }
+        switch event {
+        case .incomplete: sessions.accounts.noteMissed(now: now)
+        case .item(.linked(let account, let device), _, _):
+            // Without a notice: the report may be late, and the device have come back.
+            guard let slot = sessions.links.slot(of: DeviceKey(account: account, device: device)),
+                sessions.links[slot].link.age(at: now) >= Self.minMovedLinkAge
+            else { return }
+            return server.endLink(slot, nil, &sessions, now: now)
+        default: break
+        }
         sessions.rooms.local.busReceived(event, now: now)
     }
 

@@ -3,15 +3,14 @@ import MartletWire
 
 /// Edits and deletions of messages of others, and the erasure of deleted messages.
 extension RelayRoom {
-    /// Whether the roles permit a member's edit or deletion of a message. Without roles every one is forwarded (R-175,
-    /// Specs/hostile.md row 101).
-    func permits(_ change: MessageBody, by slot: Int) -> Bool {
+    /// Whether the roles permit an account's edit or deletion of a message. Without roles every one is permitted
+    /// (R-175, Specs/hostile.md row 101).
+    func permits(_ change: MessageBody, by account: AccountName, _ permissions: RoomPermissions) -> Bool {
         guard usesRoles, let roles = moderation.roles else { return true }
-        let account = members[slot].who.account
         switch change {
         case .edit(let target, _): return target.id.sender == account
         case .delete(let target):
-            return target.id.sender == account || roles.rank(of: account, members[slot].permissions) >= .moderator
+            return target.id.sender == account || roles.rank(of: account, permissions) >= .moderator
         case .text, .reaction, .reply, .system, .attachment, .command, .card, .other: return true
         }
     }

@@ -51,7 +51,9 @@ extension RelayRoom {
         let change = message.change
         // A message that was taken before is accepted all the same.
         var mayPublish = mayPublish(slot, at: acceptedAt)
-        if let change, !permits(change, by: slot) { mayPublish = false }
+        if let change, !permits(change, by: members[slot].who.account, members[slot].permissions) {
+            mayPublish = false
+        }
         guard mayPublish || windows[members[slot].who] != nil else {
             refuse(slot, message.counter, message.byteCount, .forbidden, into: &effects)
             return false
@@ -169,9 +171,7 @@ extension RelayRoom {
 
     /// Passes the next batch to the store, which has one call of a room that changes it.
     mutating func startStoring(into effects: inout Deque<RoomEffect>) {
-        guard isBusy, !(usesRoles && moderation.isSaving), !replica.isLoading,
-            let batch = publication.startStoring()
-        else { return }
+        guard isBusy, !awaitsRoles, let batch = publication.startStoring() else { return }
         let append = RoomAppend(
             room: name, entries: batch.entries, erasures: batch.erasures, log: log.id, rolesVersion: rolesVersion)
         effects.append(.store(.append(append)))
@@ -201,7 +201,7 @@ extension RelayRoom {
             commandsStored(into: &effects)
         }
         log.raiseFirstOffset(to: first)
-        if usesRotation { rotation.value.stored(upTo: log.lastOffset) }
+        if usesForwarding { forwarding.value.stored(upTo: log.lastOffset) }
         if !publication.endStoring(durable: log.lastOffset) { storeFailed(into: &effects) }
     }
 

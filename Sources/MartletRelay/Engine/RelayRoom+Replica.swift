@@ -16,11 +16,14 @@ extension RelayRoom {
     /// The version of the roles in memory; 0 without roles.
     var rolesVersion: UInt64 { usesRoles ? moderation.version : 0 }
 
+    /// Whether nothing is appended until roles are saved, loaded or in effect.
+    var awaitsRoles: Bool { replica.isLoading || usesRoles && (moderation.isSaving || moderation.isHolding) }
+
     /// The store has refused the append, because other relays have appended these messages. False if the copy cannot
     /// continue, because the store has removed messages that it does not have.
     mutating func conflicted(_ history: RoomHistory, at now: UInt64, into effects: inout Deque<RoomEffect>) -> Bool {
         guard isBusy, publication.isStoring else { return true }
-        rotation.value.refused()
+        forwarding.value.refused()
         guard let first = history.entries.first, first.offset == log.lastOffset &+ 1 else { return false }
         return advance(by: history.entries[...], at: now, into: &effects)
     }
@@ -42,7 +45,7 @@ extension RelayRoom {
         guard case .ready = state else { return true }
         guard found.log == log.id else { return false }
         replica.note(end: found.lastOffset)
-        if found.rolesVersion > rolesVersion { loadRoles(into: &effects) }
+        if found.rolesVersion > (usesRoles ? moderation.knownVersion : 0) { loadRoles(into: &effects) }
         return true
     }
 
@@ -63,31 +66,14 @@ extension RelayRoom {
         for join in replica.takeJoins(upTo: offset) { self.join(join, into: &effects) }
     }
 
-    // MARK: Rotation
-
-    /// Whether the relays append in rotation.
-    var usesRotation: Bool { rotation.isAllocated }
-
-    /// The instant until which messages are held; nil if none are.
-    var turnDeadline: Instant? { usesRotation && isBusy && publication.mayStore ? rotation.value.deadline : nil }
-
-    /// Whether the relay may append in this turn of the loop.
-    mutating func beginTurn(now: Instant, into effects: inout Deque<RoomEffect>) -> Bool {
-        guard usesRotation else { return true }
-        if rotation.value.isOver {
-            rotation.release()
-            return true
-        }
-        readMissed(now: now, into: &effects)
-        return rotation.value.begin(
-            hasMessages: isBusy && publication.mayStore, isReading: replica.isReading, now: now)
-    }
-
     // MARK: Messages of other relays
 
-    /// Whether messages of this relay wait, whose append brings those that the copy misses. In rotation they are read
-    /// before the append.
-    private var hasWaiting: Bool { isBusy && (usesRotation ? publication.isStoring : publication.entryCount > 0) }
+    /// Whether messages of this relay wait, whose append brings those that the copy misses. Forwarded ones, and those
+    /// that wait for roles, have no append.
+    private var hasWaiting: Bool {
+        let mayAppend = !usesForwarding && !(usesRoles && moderation.isHolding)
+        return isBusy && (mayAppend ? publication.entryCount > 0 : publication.isStoring)
+    }
 
     /// The instant of a delayed read; nil while messages wait, whose append brings what it would read.
     var readDeadline: Instant? { hasWaiting ? nil : replica.deadline }
@@ -134,21 +120,33 @@ extension RelayRoom {
         // The store has no more messages, although it has reported them or sessions have seen them.
         replica.forgetEnd()
         admitAwaiting(upTo: .max, into: &effects)
+        if usesRoles { moderation.endHold() }
         return true
     }
 
-    /// The roles of the store, which another relay has changed: they take effect as if this relay had saved them. False
-    /// if they are not later than those in memory, so that the store would refuse the next append, too, and at a relay
-    /// without roles.
-    mutating func rolesLoaded(
-        _ roles: RoomRoles?, version: UInt64, at now: UInt64, into effects: inout Deque<RoomEffect>
-    ) -> Bool {
+    /// The roles of the store, which another relay has changed. False if they are not later than those in memory, so
+    /// that the store would refuse the next append, too, and at a relay without roles.
+    mutating func rolesLoaded(_ roles: RoomRoles?, version: UInt64, upTo end: UInt64) -> Bool {
         replica.loadEnded()
         guard usesRoles, let roles, version > moderation.version else { return false }
-        moderation.replace(roles, version: version)
+        holdRoles(roles, version: version, upTo: end)
+        return true
+    }
+
+    /// Roles take effect when the copy has the messages that the store had before: some may wait here, too, and the
+    /// roles may forbid them now.
+    mutating func holdRoles(_ roles: RoomRoles, version: UInt64, upTo end: UInt64) {
+        moderation.hold(roles, version: version, upTo: end)
+        replica.noteUnsent(upTo: end)
+    }
+
+    /// Held roles take effect, if the copy has the messages before them, as if this relay had saved them. The waiting
+    /// messages keep their counters, so that all of them can wait.
+    mutating func applyRoles(at now: UInt64, into effects: inout Deque<RoomEffect>) {
+        guard usesRoles, !(isBusy && publication.isStoring), moderation.takeHeld(upTo: log.lastOffset) else { return }
         expelUnentitled(members.slots.filter { members.isPresent($0) }, into: &effects)
         expelAttachments(.roomForbidden, into: &effects)
-        return advance(by: [], at: now, into: &effects)
+        _ = advance(by: [], at: now, into: &effects)
     }
 
     /// Takes messages of other relays, and admits the waiting ones of this relay again. False if one of them cannot
@@ -158,14 +156,24 @@ extension RelayRoom {
     private mutating func advance(
         by entries: ArraySlice<LogEntry>, at now: UInt64, into effects: inout Deque<RoomEffect>
     ) -> Bool {
-        let waiting = isBusy ? publication.takeWaiting() : []
+        var waiting = isBusy ? publication.takeWaiting() : []
         for message in waiting { windows[message.part.window].rollBack(to: log.lastOffset) }
-        take(entries, at: now, into: &effects)
+        // Their relays forward them to the relay of the last append. A session of this relay may have published
+        // them again.
+        waiting.removeAll { $0.part.confirmTo == forwarderHandle }
+        let taken = take(entries, at: now, into: &effects)
+        // A window has the offsets of its last runs only, which may not be those of all waiting messages.
+        var offsets: [WindowCounter: UInt64] = [:]
+        if !waiting.isEmpty { for entry in taken { offsets[WindowCounter(entry)] = entry.offset } }
         var moved: [UInt64: UInt64] = [:]
         for message in waiting {
             guard canAppendAgain(message) else { return false }
-            guard let offset = admitAgain(message, at: now, into: &effects) else { continue }
+            let known = offsets[WindowCounter(message.entry)]
+            guard let offset = admitAgain(message, takenAt: known, at: now, into: &effects) else { continue }
             moved[message.entry.offset] = offset
+        }
+        if usesForwarding {
+            forwarding.value.took(entries.count, of: waiting.map { moved[$0.entry.offset] == nil })
         }
         if hasCommands { commands.move(moved) }
         if usesRoles { moderation.moveAnnounced(moved) }
@@ -179,11 +187,11 @@ extension RelayRoom {
         message.part.publisher != relayHandle || windows[message.part.window].lastAppended < .max
     }
 
-    /// Appends messages of other relays to the copy. They are durable.
+    /// Appends messages of other relays to the copy, and returns them. They are durable.
     private mutating func take(
         _ entries: ArraySlice<LogEntry>, at now: UInt64, into effects: inout Deque<RoomEffect>
-    ) {
-        guard entries.first?.offset == log.lastOffset &+ 1 else { return }
+    ) -> [LogEntry] {
+        guard entries.first?.offset == log.lastOffset &+ 1 else { return [] }
         var taken: [LogEntry] = []
         taken.reserveCapacity(entries.count)
         for entry in entries {
@@ -204,22 +212,27 @@ extension RelayRoom {
         log.append(taken[...])
         if isWatched { changes.noteReplicated(taken.count) }
         eraseStored(into: &effects)
+        return taken
     }
 
     /// Decides about a waiting message again, in the order in which the messages were published. Returns its
     /// offset if it still waits.
+    ///
+    /// - Parameter taken: The offset of the message if it is one of those that were just taken.
     private mutating func admitAgain(
-        _ message: Publication.Waiting, at now: UInt64, into effects: inout Deque<RoomEffect>
+        _ message: Publication.Waiting, takenAt taken: UInt64?, at now: UInt64, into effects: inout Deque<RoomEffect>
     ) -> UInt64? {
         let (part, entry) = (message.part, message.entry)
         if part.publisher == relayHandle { return appendAgain(message, at: now) }
         let session = members.slot(part.confirmTo)
         let found: DeduplicationWindow.OnCounter = windows[part.window].find(entry.counter, digest: entry.digest)
         if case .duplicate(let offset) = found {
-            // The device has published the message through another relay, too.
+            // The device has published the message through another relay, too, or this one has forwarded it.
             release(part.publisher, message.credit, into: &effects)
             if let session {
-                noteAccepted(session, AcceptedRun(firstCounter: entry.counter, count: 1, firstOffset: offset ?? 0))
+                // A client takes offset 0 for that of a different message with the counter.
+                let offset = offset ?? taken ?? 0
+                noteAccepted(session, AcceptedRun(firstCounter: entry.counter, count: 1, firstOffset: offset))
             }
             return nil
         }
@@ -272,14 +285,22 @@ extension RelayRoom {
     }
 }
 
+/// A message of a device, which has a window.
+private struct WindowCounter: Hashable {
+    private let window: Int32
+    private let counter: UInt64
+
+    init(_ entry: LogEntry) { (window, counter) = (entry.window, entry.counter) }
+}
+
 extension LogEntry {
     /// The content of an edit or a deletion; nil for other messages, and if it is damaged (M-1).
-    fileprivate var change: MessageBody? {
+    var change: MessageBody? {
         ClientMessage(counter: counter, body: body.rawBytes, layout: body.layout).change
     }
 
     /// The digest of the content, as for a client's message; 0 for a message whose content is erased.
-    fileprivate var contentDigest: UInt16 {
+    var contentDigest: UInt16 {
         do throws(WireError) {
             guard try MessageView(parsing: body.rawBytes).content.byteCount > 0 else { return 0 }
         } catch {
@@ -290,7 +311,11 @@ extension LogEntry {
 
     /// The entry at another offset, before it is durable.
     fileprivate func moved(to offset: UInt64) -> LogEntry {
-        guard offset != self.offset else { return self }
+        offset == self.offset ? self : moved(to: offset, window: window, digest: digest)
+    }
+
+    /// The entry at an offset, in the terms of this copy of the room.
+    func moved(to offset: UInt64, window: Int32, digest: UInt16) -> LogEntry {
         var bytes = [UInt8](copying: body.rawBytes)
         RelayStamp.setOffset(offset, of: &bytes)
         return LogEntry(

@@ -133,8 +133,8 @@ struct RelayRoom: ~Copyable, Sendable {
     private var allocatedPublication = OnDemand<Publication>()
     /// Allocated from a message until the burst is complete again, if rooms have a rate.
     var throttle = OnDemand<RoomThrottle>()
-    /// Allocated from a refused append until relays do not contend any more.
-    var rotation = OnDemand<AppendRotation>()
+    /// Allocated from a refused append, or from messages of a different relay, until one relay only publishes.
+    var forwarding = OnDemand<AppendForwarding>()
     /// Allocated while the room has membership records, or requests about them wait.
     private(set) var allocatedMemberships = OnDemand<RoomMemberships>()
     /// Whether accounts watch the room.
@@ -240,7 +240,7 @@ struct RelayRoom: ~Copyable, Sendable {
     var deadline: Instant? {
         requests.deadline.orEarlier(members.deadline).orEarlier(saveDeadline).orEarlier(operationsDeadline)
             .orEarlier(throttle.isAllocated ? throttle.value.deadline : nil).orEarlier(changesDeadline)
-            .orEarlier(isScanScheduled ? scan.deadline : nil).orEarlier(readDeadline).orEarlier(turnDeadline)
+            .orEarlier(isScanScheduled ? scan.deadline : nil).orEarlier(readDeadline).orEarlier(forwardingDeadline)
     }
 
     func handle(_ slot: Int) -> MemberHandle {
@@ -248,8 +248,13 @@ struct RelayRoom: ~Copyable, Sendable {
     }
 
     /// The publisher of announcements, which is no member.
-    var relayHandle: MemberHandle {
-        let link = LinkKey(slot: -1, generation: 0, loop: loop)
+    var relayHandle: MemberHandle { handle(ofNoMember: 0) }
+
+    /// The publisher of messages that other relays have forwarded, which is no member.
+    var forwarderHandle: MemberHandle { handle(ofNoMember: 1) }
+
+    private func handle(ofNoMember number: UInt32) -> MemberHandle {
+        let link = LinkKey(slot: -1, generation: number, loop: loop)
         return MemberHandle(room: index, slot: -1, key: MemberKey(link: link, session: .control), loop: loop)
     }
 
@@ -410,6 +415,11 @@ struct RelayRoom: ~Copyable, Sendable {
         allocatedPublication.value.append(&batch, areSummed: members.hasPlainReaders, to: &windows)
     }
 
+    /// A message waits that was published at a different relay.
+    mutating func addWaiting(_ entry: LogEntry, of part: Publication.Part) {
+        allocatedPublication.value.append(entry, of: part)
+    }
+
     /// Ends a turn: presence, durable messages, the next batch for the store, acceptances.
     mutating func flush(
         now: Instant, presence budget: inout PresenceBudget, into effects: inout Deque<RoomEffect>
@@ -421,7 +431,7 @@ struct RelayRoom: ~Copyable, Sendable {
             log.endOffer()
         }
         let wasStoring = isBusy && publication.isStoring
-        let mayAppend = beginTurn(now: now, into: &effects)
+        let mayAppend = beginAppend(now: now, into: &effects)
         if isBusy { flushPublication(mayAppend: mayAppend, into: &effects) }
         if members.hasWaitingProgress { applyWaitingProgress(into: &effects) }
         if replica.isBehind(log.lastOffset) {

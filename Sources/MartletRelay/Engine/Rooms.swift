@@ -405,8 +405,17 @@ struct Rooms: ~Copyable, Sendable {
             reportChange(of: name, to: watchers.watchers(of: name).map { ($0, AccountProgress()) })
         case .membership(let membership): membershipChanged(membership)
         case .entries(let entries): with(entries.room) { room, _ in room.receive(entries, from: relay) }
-        case .beat, .command, .performed: break
+        case .forwarded(let entries, let counter): forwarded(entries, after: counter, from: relay)
+        case .beat, .command, .performed, .linked: break
         }
+    }
+
+    /// Messages of a different relay, which this one is to append.
+    private mutating func forwarded(_ item: BusEntries, after counter: UInt64, from relay: RelayID) {
+        guard !isFull, let index = index(of: item.room) else { return }
+        closeBatch(of: index)
+        rooms[index].receive(forwarded: item, after: counter, from: relay, at: wallClock)
+        markDirty(index)
     }
 
     @discardableResult
@@ -484,8 +493,8 @@ struct Rooms: ~Copyable, Sendable {
         guard let snapshot, snapshot.log == rooms[index].log.id else { return logLost(name, answered: .load) }
         do throws(RoomRolesError) {
             let found = try snapshot.roles.map { bytes throws(RoomRolesError) in try RoomRoles(decoding: bytes) }
-            replicate(name, answered: .load) {
-                $0.rolesLoaded(found, version: snapshot.rolesVersion, at: now, into: &$1)
+            replicate(name, answered: .load) { room, _ in
+                room.rolesLoaded(found, version: snapshot.rolesVersion, upTo: snapshot.lastOffset)
             }
         } catch {
             effects.append(.note(.rolesInvalid(name, error), of: nil))
@@ -546,7 +555,7 @@ struct Rooms: ~Copyable, Sendable {
         guard let index = index(of: name) else { return }
         closeBatch(of: index)
         let isUnknown = result == .failed && rooms[index].isUncreated
-        enter(rooms[index].rolesSaved(result, into: &effects))
+        enter(rooms[index].rolesSaved(result, isShared: checks != nil, into: &effects))
         // The next session loads the room, which the store may have created.
         if isUnknown { remove(index) }
         markDirty(index)
@@ -695,6 +704,7 @@ struct Rooms: ~Copyable, Sendable {
             }
             replicated.fromBus += UInt64(count)
         }
+        rooms[index].applyRoles(at: wallClock, into: &effects)
         if rooms[index].hasCommands { performCommands(index) }
         // The operations of a turn are saved together.
         if rooms[index].isChangingMemberships { rooms[index].performMemberships(at: wallClock, into: &effects) }

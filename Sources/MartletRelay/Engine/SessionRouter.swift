@@ -75,6 +75,8 @@ struct SessionRouter: LinkServerUser, ~Copyable {
 
     mutating func linkBegan(_ slot: Int, _ claims: Claims, now: Instant) {
         relayLinks.insert(slot, &links[slot], claims: claims, now: now)
+        guard configuration.busDatagramByteCount != nil else { return }
+        busItems.append(BusMessage(.linked(links[slot].who.account, links[slot].who.device)))
     }
 
     mutating func linkResumed(_ slot: Int, _ claims: Claims, now: Instant) {

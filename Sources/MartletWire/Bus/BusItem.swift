@@ -24,11 +24,16 @@ package enum BusItem: Equatable, Sendable {
     case performed(UInt64)
     /// Messages that the relay has stored in a room.
     indirect case entries(BusEntries)
+    /// Messages of a device that wait at the relay, and that a different relay is to append under other offsets. The
+    /// counter is that of the message of the device before them; 0 if there is none.
+    indirect case forwarded(BusEntries, after: UInt64)
+    /// A device has begun a link at the relay, so that it has left the other relays.
+    case linked(AccountName, DeviceID)
 
     /// The number of bytes of the content or the batch. Names and numbers are not counted.
     package var contentByteCount: Int {
         switch self {
-        case .entries(let entries): entries.batch?.count ?? 0
+        case .entries(let entries), .forwarded(let entries, _): entries.batch?.count ?? 0
         case .transient(_, let transient): if case .message(_, let bytes) = transient.content { bytes.count } else { 0 }
         case .request(_, let request): request.content?.count ?? 0
         case .response(_, let response): response.content?.count ?? 0
@@ -43,7 +48,7 @@ package enum BusItem: Equatable, Sendable {
     fileprivate enum Kind: UInt8 {
         case beat = 1
         case wanted, members, wholeMembers, transient, request, response, cancel, changed, membership, kick, revoke
-        case drain, performed, entries
+        case drain, performed, entries, forwarded, linked
     }
 
     fileprivate var kind: Kind {
@@ -62,11 +67,13 @@ package enum BusItem: Equatable, Sendable {
         case .command(_, .drain): .drain
         case .performed: .performed
         case .entries: .entries
+        case .forwarded: .forwarded
+        case .linked: .linked
         }
     }
 }
 
-/// Messages that a relay has stored in a room.
+/// Messages that a relay has stored in a room, or forwards.
 package struct BusEntries: Equatable, Sendable {
     /// The room.
     package var room: RoomName
@@ -224,11 +231,13 @@ extension BusMessage {
             case .drain(let name): writer.append(.name, string: name)
             }
         case .performed(let number): writer.append(.correlation, uint64: number)
-        case .entries(let entries):
-            writer.append(.room, name: entries.room)
-            writer.append(.log, uint64: entries.log.rawValue)
-            writer.append(.offset, uint64: entries.offset)
-            if let batch = entries.batch { writer.append(.data, bytes: batch) }
+        case .entries(let entries): entries.encode(into: &writer)
+        case .forwarded(let entries, let counter):
+            entries.encode(into: &writer)
+            if counter > 0 { writer.append(.counter, uint64: counter) }
+        case .linked(let account, let device):
+            writer.append(.account, name: account)
+            writer.append(.device, uint64: device.rawValue)
         }
     }
 
@@ -247,11 +256,13 @@ private struct BusFields {
     private var entries: [BusMember] = []
     private var body: [UInt8]?
     private var account: AccountName?
+    private var device: DeviceID?
     private var inviter: AccountName?
     private var state: RoomMembershipState?
     private var changedAt: UInt64?
     private var number: UInt64?
     private var offset: UInt64?
+    private var counter: UInt64?
     private var isLast: Bool?
     private var name: String?
 
@@ -266,11 +277,13 @@ private struct BusFields {
             case .entry: try entries.append(BusMember(parsing: field.value), limit: BusMembers.maxEntryCount)
             case .data: try body.fill(.data, field.bytes())
             case .account: try account.fill(.account, field.name())
+            case .device: try device.fill(.device, DeviceID(rawValue: field.uint64()))
             case .inviter: try inviter.fill(.inviter, field.name())
             case .membership: try state.fill(.membership, field.choice())
             case .changedAt: try changedAt.fill(.changedAt, field.uint64())
             case .correlation: try number.fill(.correlation, field.uint64())
             case .offset: try offset.fill(.offset, field.uint64())
+            case .counter: try counter.fill(.counter, field.uint64())
             case .draining: try isLast.fill(.draining, field.bool())
             case .name: try name.fill(.name, field.string(minByteCount: 1, maxByteCount: 256))
             default: try field.skip()
@@ -286,6 +299,12 @@ private struct BusFields {
     private func parsed<Body: FrameBody>() throws(WireError) -> Body {
         let bytes = try body.required(.data)
         return try Body(parsing: bytes.rawBytes)
+    }
+
+    private func messages() throws(WireError) -> BusEntries {
+        let offset = try offset.required(.offset)
+        guard 1..<UInt64(Int64.max) ~= offset else { throw .invalidValue(.offset) }
+        return BusEntries(room: try room(), log: try log.required(.log), offset: offset, batch: body)
     }
 
     func item(of kind: BusItem.Kind) throws(WireError) -> BusItem {
@@ -320,12 +339,19 @@ private struct BusFields {
         case .revoke: return .command(try number.required(.correlation), .revoke(try account.required(.account)))
         case .drain: return .command(try number.required(.correlation), .drain(try name.required(.name)))
         case .performed: return .performed(try number.required(.correlation))
-        case .entries:
-            let offset = try offset.required(.offset)
-            guard 1..<UInt64(Int64.max) ~= offset else { throw .invalidValue(.offset) }
-            return .entries(
-                BusEntries(room: try room(), log: try log.required(.log), offset: offset, batch: body))
+        case .entries: return .entries(try messages())
+        case .forwarded: return .forwarded(try messages(), after: counter ?? 0)
+        case .linked: return .linked(try account.required(.account), try device.required(.device))
         }
+    }
+}
+
+extension BusEntries {
+    fileprivate func encode(into writer: inout TLVWriter) {
+        writer.append(.room, name: room)
+        writer.append(.log, uint64: log.rawValue)
+        writer.append(.offset, uint64: offset)
+        if let batch { writer.append(.data, bytes: batch) }
     }
 }
 

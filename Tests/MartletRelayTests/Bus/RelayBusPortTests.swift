@@ -71,6 +71,17 @@ private struct KeyedStore: RoomStore {
         func shutDown() async { for relay in relays { await relay.shutdown() } }
     }
 
+    // Specs/hostile.md row 135
+    @Test func `forwarded messages at a relay with a key, and without one → taken with a key only`() async throws {
+        for key in [nil, [UInt8](repeating: 1, count: 32)] {
+            let pair = try Pair(keys: [key, key])
+            let port = try #require(pair.relays[0].busPort)
+            let entries = BusEntries(room: "lobby", log: LogID(rawValue: 1), offset: 1, batch: [])
+            #expect(port.takes(.forwarded(entries, after: 0)) == (key != nil) && port.takes(.entries(entries)))
+            await pair.shutDown()
+        }
+    }
+
     //
     @Test(arguments: [1, 2]) func `two relays on a bus → each lists itself and the other one`(
         _ loopCount: Int

@@ -16,7 +16,10 @@ import Testing
         .beat(peer), .beat(peer, isLast: true),
         .entries(BusEntries(room: "lobby", log: LogID(rawValue: 9), offset: 8, batch: [1, 2])),
         .entries(BusEntries(room: "lobby", log: LogID(rawValue: 9), offset: 1, batch: nil)),
-        .wanted(["lobby", "hall"]),
+        .forwarded(BusEntries(room: "lobby", log: LogID(rawValue: 9), offset: 8, batch: [1, 2]), after: 7),
+        .forwarded(BusEntries(room: "lobby", log: LogID(rawValue: 9), offset: 8, batch: [1, 2]), after: 0),
+        .forwarded(BusEntries(room: "lobby", log: LogID(rawValue: 9), offset: 8, batch: nil), after: 0),
+        .linked("alice", DeviceID(rawValue: 6)), .wanted(["lobby", "hall"]),
         .members(
             BusMembers(
                 room: "lobby", log: LogID(rawValue: 9), count: 2, isWhole: false,

@@ -206,7 +206,22 @@ package struct Scenario: Sendable {
             let fault = random.relayFault(relayCount, devices.count)
             steps.append(Step(at: .milliseconds(random.below(milliseconds + 1)), action: .fault(fault)))
         }
+        if random.below(3) == 0 { addTurns(&random, until: milliseconds) }
         sortSteps()
+    }
+
+    /// Adds messages of two devices by turns, more than the runs of acceptance that a relay remembers.
+    private mutating func addTurns(_ random: inout SeededRandom, until milliseconds: Int) {
+        let (room, first) = (random.below(roomCount), random.below(devices.count))
+        let second = (first + 1 + random.below(devices.count - 1)) % devices.count
+        var at = random.below(milliseconds + 1)
+        for _ in 0..<(50 + random.below(100)) {
+            for device in [first, second] {
+                steps.append(
+                    Step(at: .milliseconds(at), action: .publish(device: device, room: room, count: 1, byteCount: 8)))
+                at += random.below(8)
+            }
+        }
     }
 
     /// Adds requests for pages of history.

@@ -36,6 +36,9 @@ package final class VirtualStorePath {
     /// The relays that receive no reports of the store.
     private var deafRelays: Set<ObjectIdentifier> = []
 
+    /// Whether answers of calls that have taken effect are lost.
+    package var losesAnswers = true
+
     init(_ world: VirtualWorld, seed: UInt64) {
         self.world = world
         random = SeededRandom(seed: seed ^ 0x70_61_74_68)
@@ -71,7 +74,7 @@ package final class VirtualStorePath {
             return calls[number] = nil
         }
         perform(number)
-        if random.happens(perMille: VirtualStorePath.lostPerMille) {
+        if losesAnswers, random.happens(perMille: VirtualStorePath.lostPerMille) {
             calls[number]?.answer = failure(of: call)
         }
         advanceLater(number)

@@ -324,6 +324,363 @@ import Testing
         #expect(refusals == [.forbidden])
     }
 
+    // MARK: Forwarding
+
+    /// The room after a refused append of message 1, which is stored at offset 2. Relay 2 has appended before and then.
+    private func contended(roles: RoomRolesConfiguration? = nil) -> RoomScript {
+        var script = room("alice", "dave", roles: roles)
+        script.post("alice", 1)
+        _ = script.drain()
+        conflict(&script, entries(1...1))
+        _ = script.drain()
+        script.store()
+        receive(&script, entries(3...3))
+        _ = script.drain()
+        return script
+    }
+
+    private func appends(_ effects: [RoomScript.Effect]) -> [[UInt64]] {
+        effects.compactMap { if case .append(let offsets) = $0 { offsets } else { nil } }
+    }
+
+    private struct Forwarded: Equatable {
+        let relay: RelayID?
+        let sender: String?
+        let counters: [UInt64]
+        let after: UInt64
+    }
+
+    private func forwarded(_ effects: [RoomScript.Effect]) -> [Forwarded] {
+        effects.compactMap {
+            guard case .bus(.forwarded(let item, let counter), let relay) = $0 else { return nil }
+            let entries = item.entries ?? []
+            return Forwarded(
+                relay: relay, sender: entries.first?.sender.text, counters: entries.map(\.counter), after: counter)
+        }
+    }
+
+    /// Messages of relay 2 that this one is to append.
+    private func forward(_ script: inout RoomScript, _ entries: [LogEntry], after counter: UInt64 = 0) {
+        let item = BusEntries(
+            room: .lobby, log: Self.log, offset: entries[0].offset, batch: StoredBatch.encode(entries[...]))
+        script.rooms.busReceived(.item(.forwarded(item, after: counter), from: Self.two, number: 9), now: script.now)
+    }
+
+    //
+    @Test func `after a refused append, messages → forwarded to the relay of the last append, once, not appended`() {
+        var script = contended()
+        script.post("alice", 2)
+        script.post("alice", 5)
+        script.post("dave", 1)
+        var effects = script.drain()
+        #expect(
+            forwarded(effects) == [
+                Forwarded(relay: Self.two, sender: "alice", counters: [2, 5], after: 1),
+                Forwarded(relay: Self.two, sender: "dave", counters: [1], after: 0),
+            ])
+        #expect(appends(effects) == [])
+        script.post("alice", 6)
+        effects = script.drain()
+        #expect(forwarded(effects) == [Forwarded(relay: Self.two, sender: "alice", counters: [6], after: 5)])
+        #expect(appends(effects) == [])
+    }
+
+    //
+    @Test func `a forwarded message is in the append of the other relay → accepted there, and no append`() {
+        var script = contended()
+        script.post("alice", 2)
+        _ = script.drain()
+        receive(&script, [entry(4, "alice", 2)])
+        let effects = script.drain()
+        #expect(effects.accepted(by: "alice") == [AcceptedRun(firstCounter: 2, count: 1, firstOffset: 4)])
+        let isWaiting = script.rooms.rooms[0].forwardingDeadline != nil
+        #expect(appends(effects) == [] && later(&script).isEmpty && !isWaiting)
+    }
+
+    //
+    @Test func `more forwarded messages in turn than a window has runs, in one append → accepted at their offsets`() {
+        var script = contended()
+        let count = UInt64(2 * DeduplicationWindow.maxRuns)
+        for counter in 1...count {
+            script.post("alice", counter + 1)
+            script.post("dave", counter)
+        }
+        _ = script.drain()
+        var stored: [LogEntry] = []
+        for number in 0..<count {
+            stored.append(entry(4 + 2 * number, "alice", number + 2))
+            stored.append(entry(5 + 2 * number, "dave", number + 1))
+        }
+        receive(&script, stored)
+        let effects = script.drain()
+        for name in ["alice", "dave"] {
+            let offsets = stored.filter { $0.sender.text == name }.map(\.offset)
+            #expect(effects.accepted(by: name).map(\.firstOffset) == offsets)
+        }
+        #expect(appends(effects) == [])
+    }
+
+    //
+    @Test func `the append of the other relay has some forwarded messages → the others wait, and are not sent again`() {
+        var script = contended()
+        for counter in 2...4 { script.post("alice", UInt64(counter)) }
+        _ = script.drain()
+        receive(&script, [entry(4, "alice", 2), entry(5)])
+        var effects = script.drain()
+        #expect(effects.offsets(to: "dave") == [4, 5] && appends(effects) == [] && forwarded(effects) == [])
+        script.post("alice", 5)
+        effects = script.drain()
+        #expect(forwarded(effects) == [Forwarded(relay: Self.two, sender: "alice", counters: [5], after: 4)])
+    }
+
+    // R-230, Specs/hostile.md row 132
+    @Test func `forwarded messages that are not stored within 100 ms → appended`() {
+        var script = contended()
+        script.post("alice", 2)
+        _ = script.drain()
+        script.now = script.now + .milliseconds(99)
+        script.post("alice", 3)
+        #expect(appends(script.drain()) == [])
+        script.now = script.now + .milliseconds(1)
+        #expect(appends(script.drain()) == [[4, 5]])
+        script.store()
+        #expect(script.drain().accepted(by: "alice") == [AcceptedRun(firstCounter: 2, count: 2, firstOffset: 4)])
+        script.post("alice", 4)
+        #expect(appends(script.drain()) == [[6]])
+    }
+
+    //
+    @Test func `forwarded messages, and the relay of the last append is away → appended`() {
+        var script = contended()
+        script.post("alice", 2)
+        _ = script.drain()
+        script.rooms.busReceived(.lost(Self.two), now: script.now)
+        #expect(appends(script.drain()) == [[4]])
+    }
+
+    //
+    @Test func `forwarded messages, and an item names messages that it does not have → they are read`() {
+        var script = contended()
+        script.post("alice", 2)
+        _ = script.drain()
+        receive(&script, nil, at: 5)
+        let effects = script.drain()
+        #expect(hasRead(effects) && appends(effects) == [])
+        missed(&script, [entry(4), entry(5, "alice", 2)])
+        #expect(script.drain().accepted(by: "alice") == [AcceptedRun(firstCounter: 2, count: 1, firstOffset: 5)])
+    }
+
+    //
+    @Test func `a session closes with a forwarded message → it ends when the message is accepted`() {
+        var script = contended()
+        script.post("alice", 2)
+        script.with("alice") { $0.receive(.close($1)) }
+        #expect(!script.drain().contains(.closed("alice")))
+        receive(&script, [entry(4, "alice", 2)])
+        #expect(script.drain().contains(.closed("alice")))
+    }
+
+    //
+    @Test func `one of the waiting messages fits into no item → appended`() {
+        var script = contended()
+        script.post("alice", 2, byteCount: 5000)
+        let effects = script.drain()
+        #expect(appends(effects) == [[4]])
+        // An item without messages asks the other relay for time.
+        #expect(forwarded(effects) == [Forwarded(relay: Self.two, sender: nil, counters: [], after: 0)])
+    }
+
+    //
+    @Test func `a different relay asks for time → the next append but one begins after 5 ms`() {
+        var script = room("alice")
+        let item = BusEntries(room: .lobby, log: Self.log, offset: 1, batch: nil)
+        script.rooms.busReceived(.item(.forwarded(item, after: 0), from: Self.two, number: 9), now: script.now)
+        script.post("alice", 1)
+        #expect(appends(script.drain()) == [[1]])
+        script.store()
+        _ = script.drain()
+        script.post("alice", 2)
+        #expect(appends(script.drain()) == [])
+        script.now = script.now + .milliseconds(5)
+        #expect(appends(script.drain()) == [[2]])
+    }
+
+    //
+    @Test func `more waiting messages than an item carries → forwarded in several, each after the one before`() {
+        var script = contended()
+        for counter in 2...41 { script.post("alice", UInt64(counter), byteCount: 300) }
+        let effects = script.drain()
+        let found = forwarded(effects)
+        #expect(appends(effects) == [] && found.count > 1 && found.flatMap(\.counters) == Array(2...41))
+        #expect(found.map(\.after) == [1] + found.dropLast().compactMap(\.counters.last))
+    }
+
+    //
+    @Test func `messages of a different relay → appended with the own ones, and its publisher gets no acceptance here`()
+        throws
+    {
+        var script = room("alice", "dave")
+        script.post("alice", 1)
+        forward(&script, [entry(7, "carol", 3), entry(8, "carol", 9)], after: 0)
+        #expect(appends(script.drain()) == [[1, 2, 3]])
+        script.store()
+        let effects = script.drain()
+        #expect(effects.offsets(to: "dave") == [1, 2, 3])
+        let batch = try #require(sent(effects).first?.batch)
+        let stored = try StoredBatch.decode(batch, firstOffset: 1)
+        #expect(stored.map(\.counter) == [1, 3, 9] && stored.map(\.acceptedAt).suffix(2) == [2007, 2008])
+        #expect(try stored.map { try Message(parsing: $0.body.rawBytes).relay?.offset } == [1, 2, 3])
+    }
+
+    //
+    @Test func `the same messages are forwarded again, with one more → only that one is appended`() {
+        var script = room("alice")
+        forward(&script, [entry(7, "carol", 3), entry(8, "carol", 4)])
+        #expect(appends(script.drain()) == [[1, 2]])
+        script.store()
+        _ = script.drain()
+        forward(&script, [entry(7, "carol", 3), entry(8, "carol", 4), entry(9, "carol", 5)])
+        #expect(appends(script.drain()) == [[3]])
+    }
+
+    //
+    @Test func `a message before the forwarded ones is missing → not appended`() {
+        var script = room("alice")
+        forward(&script, [entry(7, "carol", 3)], after: 2)
+        #expect(appends(script.drain()) == [])
+        forward(&script, [entry(6, "carol", 2), entry(7, "carol", 3)])
+        #expect(appends(script.drain()) == [[1, 2]])
+    }
+
+    //
+    @Test func `forwarded messages that the roles of this relay do not permit → not appended`() throws {
+        var script = room("alice", roles: RoomRolesConfiguration())
+        let id = MessageID(sender: .alice, device: DeviceID(rawValue: 1), counter: 1)
+        forward(
+            &script,
+            [
+                entry(7, "bob", 1),
+                entry(8, "bob", 2, content: try MessageBody.delete(MessageReference(id, offset: 1)).content),
+            ])
+        #expect(appends(script.drain()) == [[1]])
+        script.store()
+        _ = script.drain()
+        let roles = try #require(
+            try RoomRoles(owner: .alice).applying(.mute(.bob, seconds: 600), by: .owner, at: 5000))
+        var snapshot = RoomSnapshot(log: Self.log, lastOffset: 1, roles: roles.encoded())
+        snapshot.rolesVersion = 2
+        reported(&script, end: 1, roles: 2)
+        _ = script.drain()
+        script.rooms.answered(.load(.lobby, .success(snapshot)), at: 5000)
+        _ = script.drain()
+        forward(&script, [entry(8, "bob", 2)], after: 1)
+        #expect(appends(script.drain()) == [])
+    }
+
+    // R-230, Specs/hostile.md row 132
+    @Test func `forwarded messages of a different log, with a wrong stamp, or not a batch → ignored`() {
+        var script = room("alice")
+        forward(&script, [entry(7, "carol", 1, stamp: 8)])
+        forward(&script, [entry(7, "carol", 1, stampName: "bob")])
+        for (log, batch) in [(LogID(rawValue: 2), StoredBatch.encode([entry(7, "carol", 1)])), (Self.log, [1, 2, 3])] {
+            let item = BusEntries(room: .lobby, log: log, offset: 7, batch: batch)
+            script.rooms.busReceived(.item(.forwarded(item, after: 0), from: Self.two, number: 9), now: script.now)
+        }
+        #expect(script.drain().isEmpty)
+    }
+
+    //
+    @Test func `an append with forwarded messages is refused → the own ones remain, and the others are left out`() {
+        var script = room("alice")
+        script.post("alice", 1)
+        forward(&script, [entry(7, "carol", 1)])
+        #expect(appends(script.drain()) == [[1, 2]])
+        conflict(&script, [entry(1, "dave", 1)])
+        #expect(appends(script.drain()) == [[2]])
+        script.store()
+        _ = script.drain()
+        forward(&script, [entry(7, "carol", 1)])
+        #expect(appends(script.drain()) == [[3]])
+    }
+
+    //
+    @Test func `a forwarded message is published here, too, and its append is refused → appended again and accepted`() {
+        var script = room("alice", "dave")
+        forward(&script, [entry(7, "alice", 1)])
+        script.post("alice", 1)
+        #expect(appends(script.drain()) == [[1]])
+        conflict(&script, [entry(1, "bob", 1)])
+        #expect(appends(script.drain()) == [[2]])
+        script.store()
+        #expect(script.drain().accepted(by: "alice") == [AcceptedRun(firstCounter: 1, count: 1, firstOffset: 2)])
+    }
+
+    /// Forwards message 1 of dave, and loads roles that forbid it, after messages up to an offset.
+    private func mute(_ script: inout RoomScript, upTo end: UInt64) throws -> [RoomScript.Effect] {
+        script.post("dave", 1)
+        #expect(forwarded(script.drain()).count == 1)
+        reported(&script, end: 3, roles: 2)
+        #expect(script.drain() == [.load("lobby")])
+        answerLoad(&script, try mutedRoles(), upTo: end)
+        return script.drain()
+    }
+
+    private func mutedRoles() throws -> RoomRoles {
+        try #require(
+            try RoomRoles(owner: .alice).applying(.mute(AccountName("dave"), seconds: 600), by: .owner, at: 5000))
+    }
+
+    /// Answers the load of version 2 of the roles.
+    private func answerLoad(_ script: inout RoomScript, _ roles: RoomRoles, upTo end: UInt64) {
+        var snapshot = RoomSnapshot(log: Self.log, lastOffset: end, roles: roles.encoded())
+        snapshot.rolesVersion = 2
+        script.rooms.answered(.load(.lobby, .success(snapshot)), at: 5000)
+    }
+
+    private func refusals(_ effects: [RoomScript.Effect]) -> [ErrorCode] {
+        effects.compactMap { if case .sent("dave", .receipt(.refused(let refusal))) = $0 { refusal.code } else { nil } }
+    }
+
+    //
+    @Test func `loaded roles forbid a forwarded message that was stored before them → accepted, and then in effect`()
+        throws
+    {
+        var script = contended(roles: RoomRolesConfiguration())
+        var effects = try mute(&script, upTo: 4)
+        #expect(hasRead(effects) && refusals(effects) == [])
+        // Nothing is appended before the roles are in effect.
+        script.post("alice", 2)
+        script.now = script.now + .milliseconds(100)
+        #expect(appends(script.drain()) == [])
+        missed(&script, [entry(4, "dave", 1)])
+        effects = script.drain()
+        #expect(effects.accepted(by: "dave") == [AcceptedRun(firstCounter: 1, count: 1, firstOffset: 4)])
+        script.post("dave", 2)
+        #expect(refusals(script.drain()) == [.forbidden])
+    }
+
+    //
+    @Test func `loaded roles forbid a forwarded message that the log does not have → refused`() throws {
+        var script = contended(roles: RoomRolesConfiguration())
+        let effects = try mute(&script, upTo: 3)
+        #expect(!hasRead(effects) && refusals(effects) == [.forbidden])
+    }
+
+    //
+    @Test func `a message is published before the store answers that its sender is muted → refused`() {
+        var script = room("alice", "dave", roles: RoomRolesConfiguration())
+        script.operate("alice", .mute(AccountName("dave"), seconds: 60), correlation: 1)
+        #expect(script.drain().contains(.saveRoles(isCreation: false)))
+        script.post("dave", 1)
+        script.post("alice", 1)
+        #expect(appends(script.drain()) == [])
+        script.rooms.rolesSaved(.lobby, .saved)
+        #expect(hasRead(script.drain()))
+        missed(&script, [])
+        let effects = script.drain()
+        #expect(refusals(effects) == [.forbidden] && appends(effects) == [[1]])
+    }
+
     //
     @Test func `a read for a member has later messages than the copy → only those of the copy are delivered`() {
         var script = room("alice")
@@ -337,117 +694,97 @@ import Testing
         #expect(script.drain().offsets(to: "alice") == [2])
     }
 
-    // MARK: Rotation
+    //
+    @Test func `the same roles are reported while they are held → not loaded again`() throws {
+        var script = contended(roles: RoomRolesConfiguration())
+        _ = try mute(&script, upTo: 4)
+        reported(&script, end: 4, roles: 2)
+        #expect(!script.drain().contains(.load("lobby")))
+        missed(&script, [entry(4, "dave", 1)])
+        #expect(script.drain().accepted(by: "dave") == [AcceptedRun(firstCounter: 1, count: 1, firstOffset: 4)])
+    }
 
-    /// The room after a refused append of message 1, which is stored at offset 2. Relay 2 has appended before.
-    private func rotating() -> RoomScript {
-        var script = room("alice")
+    //
+    @Test func `held roles await an append of this relay → in effect when it is stored, before the next one`() throws {
+        var script = room("alice", "dave", roles: RoomRolesConfiguration())
+        script.post("dave", 1)
+        #expect(appends(script.drain()) == [[1]])
+        script.post("dave", 2)
+        script.post("alice", 1)
+        reported(&script, end: 1, roles: 2)
+        _ = script.drain()
+        answerLoad(&script, try mutedRoles(), upTo: 1)
+        #expect(refusals(script.drain()) == [])
+        script.store()
+        let effects = script.drain()
+        #expect(effects.accepted(by: "dave") == [AcceptedRun(firstCounter: 1, count: 1, firstOffset: 1)])
+        #expect(refusals(effects) == [.forbidden] && appends(effects) == [[2]])
+    }
+
+    //
+    @Test func `roles are saved, and the log has a waiting message before them → accepted`() {
+        var script = contended(roles: RoomRolesConfiguration())
+        script.post("dave", 1)
+        #expect(forwarded(script.drain()).count == 1)
+        script.operate("alice", .mute(AccountName("dave"), seconds: 60), correlation: 1)
+        #expect(script.drain().contains(.saveRoles(isCreation: false)))
+        script.rooms.rolesSaved(.lobby, .saved)
+        var effects = script.drain()
+        #expect(hasRead(effects) && refusals(effects) == [] && appends(effects) == [])
+        missed(&script, [entry(4, "dave", 1)])
+        effects = script.drain()
+        #expect(effects.accepted(by: "dave") == [AcceptedRun(firstCounter: 1, count: 1, firstOffset: 4)])
+        #expect(hasRead(effects))
+        missed(&script, [])
+        script.post("dave", 2)
+        #expect(refusals(script.drain()) == [.forbidden])
+    }
+
+    //
+    @Test func `loaded roles come after messages that the store does not have → in effect`() throws {
+        var script = contended(roles: RoomRolesConfiguration())
+        let effects = try mute(&script, upTo: 9)
+        #expect(hasRead(effects) && refusals(effects) == [])
+        missed(&script, [])
+        #expect(refusals(script.drain()) == [.forbidden])
+    }
+
+    //
+    @Test func `the store fails an append with forwarded messages → the sessions of this relay end, and no more`() {
+        var script = room("alice", "dave")
+        forward(&script, [entry(7, "carol", 1)])
         script.post("alice", 1)
         _ = script.drain()
-        conflict(&script, entries(1...1))
-        _ = script.drain()
-        receive(&script, entries(1...1))
-        script.store()
-        _ = script.drain()
-        return script
-    }
-
-    private func appends(_ effects: [RoomScript.Effect]) -> [[UInt64]] {
-        effects.compactMap { if case .append(let offsets) = $0 { offsets } else { nil } }
-    }
-
-    //
-    @Test func `after a refused append, a relay that has appended earlier sends nothing → held for its turn`() {
-        var script = rotating()
-        script.post("alice", 2)
-        #expect(appends(script.drain()) == [])
-        script.post("alice", 3)
-        #expect(appends(script.drain()) == [])
-        #expect(appends(later(&script)) == [[3, 4]])
-        script.store()
-        #expect(script.drain().accepted(by: "alice") == [AcceptedRun(firstCounter: 2, count: 2, firstOffset: 3)])
-        // The other relay has not used its turn.
-        script.post("alice", 4)
-        #expect(appends(script.drain()) == [[5]])
-    }
-
-    //
-    @Test func `held messages, and the relay whose turn it is appends → its messages taken, the own ones appended`() {
-        var script = rotating()
-        script.post("alice", 2)
-        _ = script.drain()
-        receive(&script, entries(3...4))
+        script.failStore()
         let effects = script.drain()
-        #expect(effects.offsets(to: "alice") == [3, 4] && appends(effects) == [[5]])
+        #expect(effects.contains(.reset("alice", .storeUnavailable)))
+        #expect(!effects.contains(.reset("dave", .storeUnavailable)))
+        forward(&script, [entry(7, "carol", 1)])
+        #expect(appends(script.drain()) == [[1]])
     }
 
     //
-    @Test func `held messages, and an item names messages that it does not have → they are read, and then appended`() {
-        var script = rotating()
-        script.post("alice", 2)
-        _ = script.drain()
-        receive(&script, nil, at: 4)
-        let effects = script.drain()
-        #expect(hasRead(effects) && appends(effects) == [])
-        missed(&script, entries(3...4))
-        #expect(appends(script.drain()) == [[5]])
-    }
-
-    //
-    @Test func `the read for held messages fails until 100 ms have passed → appended, whose answer decides`() {
-        var script = rotating()
-        script.post("alice", 2)
-        _ = script.drain()
-        receive(&script, nil, at: 4)
-        _ = script.drain()
-        script.now = script.now + .milliseconds(99)
-        #expect(appends(script.drain()) == [])
-        script.now = script.now + .milliseconds(1)
-        #expect(appends(script.drain()) == [[3]])
-        conflict(&script, entries(3...4))
-        #expect(script.drain().offsets(to: "alice") == [3, 4])
-    }
-
-    //
-    @Test func `a session closes with a held message → the message is appended, and the session ends then`() {
-        var script = rotating()
-        script.post("alice", 2)
-        script.with("alice") { $0.receive(.close($1)) }
-        #expect(appends(script.drain()) == [])
-        #expect(appends(later(&script)) == [[3]])
-        script.store()
-        #expect(script.drain().contains(.closed("alice")))
-    }
-
-    //
-    @Test func `a held message is stored through the relay whose turn it is → accepted there, and no append`() {
-        var script = rotating()
-        script.post("alice", 2)
-        _ = script.drain()
-        receive(&script, [entry(3, "alice", 2)])
-        let effects = script.drain()
-        #expect(effects.accepted(by: "alice") == [AcceptedRun(firstCounter: 2, count: 1, firstOffset: 3)])
-        let isHeld = script.rooms.rooms[0].turnDeadline != nil
-        #expect(appends(effects) == [] && later(&script).isEmpty && !isHeld)
-    }
-
-    //
-    @Test func `eight appends that no relay contends for → the next is not held for a relay that appended meanwhile`() {
-        var script = rotating()
-        for counter in 2...8 {
-            script.post("alice", UInt64(counter))
-            if counter == 2 { _ = later(&script) } else { _ = script.drain() }
-            script.store()
+    @Test func `eight appends of the other relay with messages of this one only → this one appends again`() {
+        var script = contended()
+        for offset in 4...11 as ClosedRange<UInt64> {
+            script.post("alice", offset)
+            #expect(forwarded(script.drain()).count == 1)
+            receive(&script, [entry(offset, "alice", offset)])
             _ = script.drain()
         }
-        receive(&script, entries(10...10))
-        _ = script.drain()
-        script.post("alice", 9)
-        #expect(appends(script.drain()) == [[11]])
-        script.store()
-        _ = script.drain()
-        script.post("alice", 10)
+        script.post("alice", 12)
         #expect(appends(script.drain()) == [[12]])
+    }
+
+    //
+    @Test func `stored messages that exceed a datagram together → sent in several items`() {
+        var script = room("alice")
+        for counter in 1...40 { script.post("alice", UInt64(counter), byteCount: 300) }
+        _ = script.drain()
+        script.store()
+        let items = sent(script.drain())
+        #expect(items.count > 1 && items.flatMap { $0.entries ?? [] }.map(\.offset) == Array(1...40))
+        for item in items { #expect(BusWriter.byteCount(of: BusMessage(.entries(item), to: Self.two)) <= 4096) }
     }
 
     // MARK: Loads and reads

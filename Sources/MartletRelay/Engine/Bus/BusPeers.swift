@@ -234,9 +234,10 @@ package struct BusPeers: Sendable {
 }
 
 extension BusPeers.Event {
-    /// Whether the event concerns rooms of a loop.
+    /// Whether the event concerns rooms or accounts of a loop.
     package func concerns(_ loop: Int, _ place: LoopPlace) -> Bool {
         guard place.count > 1, case .item(let item, _, _) = self else { return true }
+        if case .linked(let account, _) = item { return place.loop(of: account) == loop }
         return item.rooms.contains { place.loop(of: $0) == loop }
     }
 }
@@ -251,8 +252,8 @@ extension BusItem {
             .changed(let room):
             [room]
         case .membership(let membership): [membership.room]
-        case .entries(let entries): [entries.room]
-        case .beat, .command, .performed: []
+        case .entries(let entries), .forwarded(let entries, _): [entries.room]
+        case .beat, .command, .performed, .linked: []
         }
     }
 }

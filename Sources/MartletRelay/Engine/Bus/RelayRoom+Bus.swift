@@ -90,6 +90,7 @@ extension RelayRoom {
     /// A relay is away, and its members with it. Its requests are cancelled, and those to it answered.
     mutating func lost(_ relay: RelayID, into effects: inout Deque<RoomEffect>) {
         members.lost(relay)
+        if usesForwarding { forwarding.value.lost(relay) }
         for number in requests.unanswered(by: relay) { fail(number, .noRecipient, into: &effects) }
         for number in requests.asked(by: relay) { cancel(number, into: &effects) }
     }
@@ -105,41 +106,45 @@ extension RelayRoom {
     func sendEntries(from first: UInt64, count: Int, into effects: inout Deque<RoomEffect>) {
         guard members.busItemByteCount > 0, members.remote.count > 0, let id = log.id else { return }
         let row = log.tail.row(from: first)
-        var items: [BusEntries]?
         // Long messages are in several rows.
-        if row.count == count, RoomReplica.byteCount(of: row) <= RoomReplica.maxEarlyByteCount {
-            items = self.items(of: row, id)
+        let isKept = RoomReplica.byteCount(of: row) <= RoomReplica.maxEarlyByteCount
+        if row.count == count, isKept, let parts = busParts(of: row) {
+            for part in parts { effects.append(.bus(BusMessage(.entries(busEntries(part, of: id))))) }
+        } else {
+            let named = BusEntries(room: name, log: id, offset: first &+ UInt64(count) &- 1, batch: nil)
+            effects.append(.bus(BusMessage(.entries(named))))
         }
-        let named = BusEntries(room: name, log: id, offset: first &+ UInt64(count) &- 1, batch: nil)
-        for item in items ?? [named] { effects.append(.bus(BusMessage(.entries(item)))) }
     }
 
-    /// Messages as items of the bus; nil if one of them fits into no item.
-    private func items(of entries: ArraySlice<LogEntry>, _ log: LogID) -> [BusEntries]? {
+    /// Messages in parts that fit into items of the bus; nil if one of them fits into no item.
+    func busParts(of entries: ArraySlice<LogEntry>) -> [ArraySlice<LogEntry>]? {
         let free = members.busItemByteCount - name.text.utf8.count - Self.entriesOverhead
         let bound = min(Self.maxEntriesByteCount, free)
-        var items: [BusEntries] = []
+        var parts: [ArraySlice<LogEntry>] = []
         var rest = entries
-        while let first = rest.first {
+        while !rest.isEmpty {
             let part = StoredBatch.prefix(of: rest.prefix(Self.readCount), maxByteCount: bound)
             guard !part.isEmpty else { return nil }
-            items.append(BusEntries(room: name, log: log, offset: first.offset, batch: StoredBatch.encode(part)))
+            parts.append(part)
             rest = rest.dropFirst(part.count)
         }
-        return items
+        return parts
+    }
+
+    /// The item of a part.
+    func busEntries(_ part: ArraySlice<LogEntry>, of log: LogID) -> BusEntries {
+        BusEntries(room: name, log: log, offset: part[part.startIndex].offset, batch: StoredBatch.encode(part))
     }
 
     /// Messages that another relay has stored. They wait until the copy takes them (R-219, Specs/hostile.md row 126).
     mutating func receive(_ item: BusEntries, from relay: RelayID) {
         guard case .ready = state, item.log == log.id else { return }
-        if usesRotation { rotation.value.noteAppend(of: relay, at: item.offset) }
-        guard let batch = item.batch else {
+        if usesForwarding { forwarding.value.noteAppend(of: relay, upTo: item.offset) }
+        guard item.batch != nil else {
             if item.offset > log.lastOffset { replica.noteUnsent(upTo: item.offset) }
             return
         }
-        guard let entries = try? StoredBatch.decode(batch, firstOffset: item.offset), let last = entries.last,
-            last.offset > log.lastOffset, entries.count <= Self.readCount, entries.allSatisfy(\.hasOwnStamp)
-        else { return }
+        guard let entries = item.entries, let last = entries.last, last.offset > log.lastOffset else { return }
         replica.note(end: last.offset)
         replica.keep(entries)
     }
@@ -193,6 +198,16 @@ extension Transient {
         case .typing: .presence
         case .message: []
         }
+    }
+}
+
+extension BusEntries {
+    /// The messages; nil if there are none or if they are not valid.
+    var entries: [LogEntry]? {
+        guard let batch, let entries = try? StoredBatch.decode(batch, firstOffset: offset),
+            entries.count <= RelayRoom.readCount, entries.allSatisfy(\.hasOwnStamp)
+        else { return nil }
+        return entries
     }
 }
 

@@ -58,7 +58,9 @@ extension RelayRoom {
     }
 
     /// The result of `saveRoles`. Returns the sessions that join now.
-    mutating func rolesSaved(_ result: RolesResult, into effects: inout Deque<RoomEffect>) -> [JoinRequest] {
+    mutating func rolesSaved(
+        _ result: RolesResult, isShared: Bool, into effects: inout Deque<RoomEffect>
+    ) -> [JoinRequest] {
         if result == .changed {
             moderation.saveRefused()
             loadRoles(into: &effects)
@@ -70,6 +72,11 @@ extension RelayRoom {
             for entry in decided {
                 if result == .saved, entry.refusal == nil { enforce(entry.operation.operation, into: &effects) }
                 conclude(entry.operation, result.refusal ?? entry.refusal, into: &effects)
+            }
+            // Until the answer, messages were admitted by the earlier roles, although the store had the others. The log
+            // may have some of them before these roles.
+            if result == .saved, isShared, isBusy, publication.entryCount > 0, let roles = moderation.roles {
+                holdRoles(roles, version: moderation.version, upTo: .max)
             }
             // Messages and operations alternate, so that operations do not delay messages without end (row 58).
             startStoring(into: &effects)

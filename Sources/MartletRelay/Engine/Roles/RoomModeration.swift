@@ -8,6 +8,7 @@ import MartletWire
 /// | not created | nothing | `saved`, when an account has created the room |
 /// | settled | the roles, the instant from which on they may be saved again | `save` |
 /// | saving | the roles in effect, those that are saved, the cause of the change | `saved` |
+/// | holding | the roles in effect, those of another relay, the end of the log before them | `takeHeld`, when the room has these messages |
 ///
 /// | state of an operation | owns | ends |
 /// |---|---|---|
@@ -85,6 +86,8 @@ struct RoomModeration: ~Copyable, Neutral, Sendable {
     private(set) var roles: RoomRoles?
     /// The version of these roles in the store.
     private(set) var version: UInt64 = 0
+    /// Roles that the store has. They take effect when the room has the messages of the log up to an offset.
+    private var held: (roles: RoomRoles, version: UInt64, end: UInt64)?
     private var saving: (roles: RoomRoles, cause: Cause)?
     private var waiting = Deque<Pending>()
     /// The instant from which on roles may be saved again.
@@ -103,12 +106,18 @@ struct RoomModeration: ~Copyable, Neutral, Sendable {
     /// Whether the store saves roles.
     var isSaving: Bool { saving != nil }
 
+    /// Whether roles of the store have not taken effect.
+    var isHolding: Bool { held != nil }
+
+    /// The version of the latest roles, in effect or not.
+    var knownVersion: UInt64 { held?.version ?? version }
+
     /// Whether an operation waits or is saved.
     var isBusy: Bool { isSaving || !waiting.isEmpty }
 
     /// Bytes in memory, with objects.
     var byteCount: Int {
-        (roles?.byteCount ?? 0) + (saving?.roles.byteCount ?? 0)
+        (roles?.byteCount ?? 0) + (saving?.roles.byteCount ?? 0) + (held?.roles.byteCount ?? 0)
             + (savingCount + waiting.count + announced.count) * Self.operationByteCount
     }
 
@@ -120,8 +129,8 @@ struct RoomModeration: ~Copyable, Neutral, Sendable {
     /// The units of an account's rate that an operation costs: more in a room with long roles.
     var operationUnits: Int { 1 + (roles?.byteCount ?? 0) / Self.bytesPerUnit }
 
-    /// The instant at which the first operation can be performed; nil if none waits, or while roles are saved.
-    var deadline: Instant? { isSaving || waiting.isEmpty ? nil : saveAt }
+    /// The instant at which the first operation can be performed; nil if none waits, or while roles are saved or held.
+    var deadline: Instant? { isSaving || isHolding || waiting.isEmpty ? nil : saveAt }
 
     // MARK: Operations
 
@@ -140,9 +149,10 @@ struct RoomModeration: ~Copyable, Neutral, Sendable {
         for index in waiting.indices where waiting[index].actor == actor { waiting[index].permissions = permissions }
     }
 
-    /// Takes the next operation, unless it waits for the end of a change or for the next save.
+    /// Takes the next operation, unless it waits for the end of a change, for the next save, or for held roles.
     mutating func next(after change: Change, now: Instant) -> Pending? {
-        guard !isSaving, let first = waiting.first, change.takes(first.operation), saveAt <= now || !first.changesRoles
+        guard !isSaving, !isHolding, let first = waiting.first, change.takes(first.operation),
+            saveAt <= now || !first.changesRoles
         else { return nil }
         return waiting.popFirst()
     }
@@ -171,10 +181,18 @@ struct RoomModeration: ~Copyable, Neutral, Sendable {
         waiting = Deque(decided.map(\.operation) + waiting.indices.map { waiting[$0] })
     }
 
-    /// Another relay has saved roles.
-    mutating func replace(_ roles: RoomRoles, version: UInt64) {
-        self.roles = roles
-        self.version = version
+    /// The store has roles, and had messages up to an offset before.
+    mutating func hold(_ roles: RoomRoles, version: UInt64, upTo end: UInt64) { held = (roles, version, end) }
+
+    /// The room has all messages of the log.
+    mutating func endHold() { held?.end = 0 }
+
+    /// The room has the messages up to an offset. Returns whether held roles take effect.
+    mutating func takeHeld(upTo offset: UInt64) -> Bool {
+        guard let held, held.end <= offset else { return false }
+        self.held = nil
+        (roles, version) = (held.roles, held.version)
+        return true
     }
 
     // MARK: Announcements
@@ -202,6 +220,7 @@ struct RoomModeration: ~Copyable, Neutral, Sendable {
     /// Checks that no operation waits.
     func check(_ check: inout QuiescenceCheck) {
         check.equal("saving roles", isSaving, false)
+        check.equal("roles that wait for messages", isHolding, false)
         check.empty("operations that wait", count: waiting.count)
         check.empty("announcements that are not durable", count: announced.count)
     }

@@ -46,6 +46,17 @@ import Testing
         #expect(moderation.isBusy == false)
     }
 
+    //
+    @Test func `roles of another relay are held → operations wait for the messages before them, without a timer`() {
+        var moderation = moderation()
+        #expect(moderation.append(pending(1)) == nil)
+        moderation.hold(RoomRoles(owner: .bob), version: 3, upTo: 8)
+        #expect(moderation.next(after: empty, now: Self.now) == nil && moderation.deadline == nil)
+        #expect(!moderation.takeHeld(upTo: 7) && moderation.roles?[.bob] == nil && moderation.version == 0)
+        #expect(moderation.takeHeld(upTo: 8) && moderation.roles?[.bob] != nil && moderation.version == 3)
+        #expect(moderation.next(after: empty, now: Self.now)?.number == 1 && !moderation.takeHeld(upTo: 9))
+    }
+
     @Test func `roles that were not saved have no effect`() {
         var moderation = moderation()
         moderation.save(RoomRoles(owner: .bob), for: .operations([]))
