@@ -23,7 +23,8 @@ enum FanOut {
                     "\(Int(one)) deliveries in a second of one relay's processor,",
                     "\(Int(three)) in one of three relays':",
                     "\(decimal(3 * three / one)) times as many with three processors")
-                guard bus == .nats, publisherCount == 1, window > 1 else { continue }
+                // A burst of one publisher is in appends of different sizes in each run.
+                guard bus == .nats, publisherCount > 1 else { continue }
                 bars.check("deliveries of three relays' processors by those of one", 3 * three / one, atLeast: 2.5)
             }
         }
