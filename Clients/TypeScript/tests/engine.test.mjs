@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { Code, Scenario } from './support/scenario.mjs'
 import { redirected, parseEndpoint } from '../build/client/endpoint.js'
 import { bytesOfTLVs, textContent } from '../build/messages/tlvs.js'
+import { outcomeUnknown } from '../build/wire/errors.js'
 import { encodeFrame } from '../build/wire/header.js'
 import { ReconnectPolicy } from '../build/client/policy.js'
 
@@ -264,6 +265,20 @@ test('a refusal after a busy relay fails the message; after a lost link its outc
     lost.welcome()
     lost.serve('reset', { session: 1, code: Code.forbidden })
     assert.deepEqual(failures(lost), [])
+})
+
+test('beyond the limit of the next relay, a message that was handed over has an unknown outcome (C-74)', () => {
+    const s = new Scenario().online()
+    s.publish(1, 'x'.repeat(40_000))
+    s.lose()
+    s.pass(12_000)
+    s.up()
+    s.serve('reject', { code: Code.resumeRejected })
+    s.sequences.clear()
+    s.publish(2, 'x'.repeat(40_000))
+    s.welcome({ limits: { maxBody: 65_536, maxMessage: 20_000, linkWindow: 1_048_576, sessionWindow: 262_144,
+        maxSessions: 255 } })
+    assert.deepEqual(failures(s), [[1n, outcomeUnknown], [2n, Code.messageTooLarge]])
 })
 
 test('a refusal of an open session fails what was not published (R-13, C-74)', () => {

@@ -260,12 +260,16 @@ struct ClientRooms: ClientLinkUser, ~Copyable {
         let id = rooms[at: index].id
         guard !Self.finalCodes.contains(code) else { return remove(id, code: code, &link, now: now) }
         leave(session, &link)
+        // A message whose server had not named its limit yet. An earlier server may have taken it.
+        let limits = link.isConfirmed && code == .messageTooLarge ? link.limits : nil
+        let tooLarge = limits.map { rooms[at: index].ledger.failFirstHandedOver(beyond: $0) } ?? []
         rooms[at: index].endSession()
         requests.fail(of: id, code, onlySent: true, &link, &outputs)
         let next = now + (wait ?? .zero) + delay(ofAttempt: rooms[at: index].countAttempt())
         if wait != nil { rooms[at: index].opensFrom = next }
         timers.set(.reopen(id), at: next)
         report(id, .delayed(code))
+        for counter in tooLarge { report(id, .failed(counter: counter, .refused(code, reason: nil))) }
     }
 
     /// A duration that a peer named, of at most an hour (S-64, S-65).
@@ -378,8 +382,10 @@ struct ClientRooms: ClientLinkUser, ~Copyable {
             let limits = link.isConfirmed ? link.limits : nil
             for message in messages {
                 guard limits.map({ Self.fits(message.content.byteCount, $0) }) ?? true else {
-                    // The limit of this server is lower than that of an earlier one. It would refuse the message.
-                    fail(message.counter, .refused(.messageTooLarge, reason: nil), in: id)
+                    // The limit of this server is lower than that of an earlier one, which may have taken the message.
+                    let isUnknown = rooms[at: index].ledger.wasHandedOver(message.counter)
+                    let failure = isUnknown ? SendFailure.outcomeUnknown : .refused(.messageTooLarge, reason: nil)
+                    fail(message.counter, failure, in: id)
                     continue
                 }
                 let body = encode(message, rooms[at: index].options.kind, link.features, now: now)

@@ -154,6 +154,9 @@ package struct MessageLedger: Sendable {
         return messages
     }
 
+    /// Whether a message was handed over, so that only the relay decides about it.
+    func wasHandedOver(_ counter: UInt64) -> Bool { counter <= handedUpTo }
+
     /// Reports that the messages up to a counter were handed to the current session.
     mutating func handedOver(upTo counter: UInt64, now: Instant) {
         assert(counter <= releasedUpTo, "a message is released before it is sent")
@@ -168,6 +171,21 @@ package struct MessageLedger: Sendable {
         guard end > max(sessionUpTo, outdatedUpTo) else { return [] }
         outdatedUpTo = end
         return fail(from: sessionUpTo + 1, to: end)
+    }
+
+    /// Fails the messages that were handed to the current session only, and that its server has not taken because of its
+    /// limits. Returns their counters.
+    mutating func failFirstHandedOver(beyond limits: Limits) -> [UInt64] {
+        var refused: [UInt64] = []
+        var index = index(from: earlierUpTo + 1)
+        while index < entries.count, entries[index].counter <= sessionUpTo {
+            if let message = entries[index].pending, !ClientRooms.fits(message.content.byteCount, limits) {
+                refused.append(message.counter)
+            }
+            index += 1
+        }
+        for counter in refused { _ = fail(counter) }
+        return refused
     }
 
     /// Ends the current session. All pending messages are handed to the next one.

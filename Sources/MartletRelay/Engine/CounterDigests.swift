@@ -19,11 +19,13 @@ struct CounterDigests: Equatable, Sendable {
         values.isEmpty ? 0 : values[Self.index(of: counter)]
     }
 
-    /// Inserts the digests of a device's messages, in the order of their acceptance.
+    /// Inserts the digests of a device's messages, in the order of their acceptance. Messages that a store has read
+    /// have none, so that theirs are computed.
     mutating func insert(_ entries: ArraySlice<LogEntry>) {
         if values.isEmpty { values = Array(repeating: 0, count: Int(CounterWindow.count)) }
         for index in entries.indices {
-            values[Self.index(of: entries[index].counter)] = entries[index].digest
+            let known = entries[index].digest
+            values[Self.index(of: entries[index].counter)] = known == 0 ? entries[index].contentDigest : known
         }
     }
 

@@ -76,17 +76,27 @@ extension RelayRoom {
         windows.use(window, at: now)
         var before = counter
         for entry in entries where entry.hasSameDevice(as: first) {
-            if before == windows[window].lastAppended { admit(forwarded: entry, in: window, at: now) }
+            let digest = entry.contentDigest
+            switch windows[window].find(entry.counter, digest: digest) {
+            case .duplicate: break
+            // The messages after one that is not taken would overtake it.
+            case .new where before == windows[window].lastAppended && mayAppend(forwarded: entry, at: now):
+                append(forwarded: entry, in: window, digest: digest)
+            case .new, .reused, .tooOld, .tooFarAhead: return
+            }
             before = entry.counter
         }
     }
 
-    private mutating func admit(forwarded entry: LogEntry, in window: Int, at now: UInt64) {
+    private func mayAppend(forwarded entry: LogEntry, at now: UInt64) -> Bool {
+        guard !publication.isFull else { return false }
+        if usesRoles, moderation.roles?.mayPublish(entry.sender, RoomPermissions(), at: now) == false { return false }
+        guard let change = entry.change else { return true }
+        return permits(change, by: entry.sender, RoomPermissions()) && mayErase(by: change, of: entry.sender)
+    }
+
+    private mutating func append(forwarded entry: LogEntry, in window: Int, digest: UInt16) {
         let (account, change) = (entry.sender, entry.change)
-        let digest = entry.contentDigest
-        guard !publication.isFull, windows[window].find(entry.counter, digest: digest) == .new else { return }
-        if usesRoles, moderation.roles?.mayPublish(account, RoomPermissions(), at: now) == false { return }
-        if let change, !permits(change, by: account, RoomPermissions()) || !mayErase(by: change, of: account) { return }
         let offset = publication.lastOffset(durable: log.lastOffset) &+ 1
         let own = entry.moved(to: offset, window: Int32(window), digest: digest)
         addWaiting(own, of: Publication.Part(publisher: forwarderHandle, window: window))

@@ -50,9 +50,12 @@ extension RelayRoom {
     ) -> Bool {
         let change = message.change
         // A message that was taken before is accepted all the same.
-        var mayPublish = mayPublish(slot, at: acceptedAt)
-        if let change, !permits(change, by: members[slot].who.account, members[slot].permissions) {
-            mayPublish = false
+        let permissions = members[slot].permissions
+        var mayPublish = permissions.contains(.publish)
+        // Roles that are held decide when the copy has the messages before them.
+        if !(usesRoles && moderation.isHolding), mayPublish {
+            let isPermitted = change.map { permits($0, by: members[slot].who.account, permissions) } ?? true
+            mayPublish = isPermitted && self.mayPublish(slot, at: acceptedAt)
         }
         guard mayPublish || windows[members[slot].who] != nil else {
             refuse(slot, message.counter, message.byteCount, .forbidden, into: &effects)
@@ -154,6 +157,12 @@ extension RelayRoom {
     /// Passes the next batch to the store if it is its turn, sends acceptances, and ends closed sessions.
     mutating func flushPublication(mayAppend: Bool, into effects: inout Deque<RoomEffect>) {
         if mayAppend { startStoring(into: &effects) }
+        sendAcceptances(into: &effects)
+        endClosed(into: &effects)
+        releaseIdleMemory()
+    }
+
+    private mutating func sendAcceptances(into effects: inout Deque<RoomEffect>) {
         for slot in publication.publishers where members.isLive(slot) {
             let count = members[slot].accepted.count
             for start in stride(from: 0, to: count, by: Accepted.maxRunCount) {
@@ -165,8 +174,6 @@ extension RelayRoom {
             members[slot].accepted.removeAll(keepingCapacity: true)
         }
         publication.removePublishers()
-        endClosed(into: &effects)
-        releaseIdleMemory()
     }
 
     /// Passes the next batch to the store, which has one call of a room that changes it.
@@ -260,17 +267,20 @@ extension RelayRoom {
     /// The store has lost the log: all sessions are reset, and the next ones open the next log.
     mutating func logLost(into effects: inout Deque<RoomEffect>) {
         // The store may have no append, while messages wait for roles that are loaded or saved.
-        if isBusy { discardPublication(into: &effects) }
+        if isBusy {
+            sendAcceptances(into: &effects)
+            discardPublication(into: &effects)
+        }
         for slot in members.slots where members.isPresent(slot) {
             effects.append(.reset(members[slot].key, .storeUnavailable))
             leave(handle(slot), into: &effects)
         }
         resetAwaiting(into: &effects)
         discardAttachments(.storeUnavailable, into: &effects)
-        // Closed sessions may also wait for requests, whose answers will find no room.
+        // Closed sessions may also wait for requests, whose answers will find no room.
         for slot in members.slots where members.isLive(slot) {
-            effects.append(.closed(members[slot].key))
-            members.remove(slot)
+            effects.append(.reset(members[slot].key, .storeUnavailable))
+            leave(handle(slot), into: &effects)
         }
     }
 

@@ -32,12 +32,15 @@ extension RelayRoom {
     /// again when they are loaded.
     mutating func rolesChanged(into effects: inout Deque<RoomEffect>) {
         if isBusy { publication.suspendStoring() }
-        loadRoles(into: &effects)
+        // The store may have reported them before.
+        if !(usesRoles && moderation.isHolding) { loadRoles(needsLater: true, into: &effects) }
     }
 
     /// Loads the roles that another relay has changed.
-    mutating func loadRoles(into effects: inout Deque<RoomEffect>) {
-        if replica.beginLoad() { effects.append(.store(.load(name))) }
+    ///
+    /// - Parameter needsLater: Whether the store has refused the version of those in memory.
+    mutating func loadRoles(needsLater: Bool, into effects: inout Deque<RoomEffect>) {
+        if replica.beginLoad(needsLater: needsLater) { effects.append(.store(.load(name))) }
     }
 
     /// The store has other state than the copy. False if it has another log.
@@ -45,7 +48,9 @@ extension RelayRoom {
         guard case .ready = state else { return true }
         guard found.log == log.id else { return false }
         replica.note(end: found.lastOffset)
-        if found.rolesVersion > (usesRoles ? moderation.knownVersion : 0) { loadRoles(into: &effects) }
+        if found.rolesVersion > (usesRoles ? moderation.knownVersion : 0) {
+            loadRoles(needsLater: false, into: &effects)
+        }
         return true
     }
 
@@ -124,11 +129,14 @@ extension RelayRoom {
         return true
     }
 
-    /// The roles of the store, which another relay has changed. False if they are not later than those in memory, so
-    /// that the store would refuse the next append, too, and at a relay without roles.
+    /// The roles of the store, which another relay has changed. False if they are earlier than those in memory, or the
+    /// ones that the store has refused, and at a relay without roles.
     mutating func rolesLoaded(_ roles: RoomRoles?, version: UInt64, upTo end: UInt64) -> Bool {
+        let needsLater = replica.needsLaterRoles
         replica.loadEnded()
-        guard usesRoles, let roles, version > moderation.version else { return false }
+        guard usesRoles, let roles, version >= moderation.version else { return false }
+        // The store may have reported a change of this relay before it has answered it.
+        guard version > moderation.version else { return !needsLater }
         holdRoles(roles, version: version, upTo: end)
         return true
     }
@@ -166,10 +174,13 @@ extension RelayRoom {
         var offsets: [WindowCounter: UInt64] = [:]
         if !waiting.isEmpty { for entry in taken { offsets[WindowCounter(entry)] = entry.offset } }
         var moved: [UInt64: UInt64] = [:]
+        var setBack: Set<Int> = []
         for message in waiting {
             guard canAppendAgain(message) else { return false }
             let known = offsets[WindowCounter(message.entry)]
-            guard let offset = admitAgain(message, takenAt: known, at: now, into: &effects) else { continue }
+            guard let offset = admitAgain(message, takenAt: known, setBack: &setBack, at: now, into: &effects) else {
+                continue
+            }
             moved[message.entry.offset] = offset
         }
         if usesForwarding {
@@ -218,9 +229,12 @@ extension RelayRoom {
     /// Decides about a waiting message again, in the order in which the messages were published. Returns its
     /// offset if it still waits.
     ///
-    /// - Parameter taken: The offset of the message if it is one of those that were just taken.
+    /// - Parameters:
+    ///   - taken: The offset of the message if it is one of those that were just taken.
+    ///   - setBack: The members with a waiting message before this one whose counter was reused.
     private mutating func admitAgain(
-        _ message: Publication.Waiting, takenAt taken: UInt64?, at now: UInt64, into effects: inout Deque<RoomEffect>
+        _ message: Publication.Waiting, takenAt taken: UInt64?, setBack: inout Set<Int>, at now: UInt64,
+        into effects: inout Deque<RoomEffect>
     ) -> UInt64? {
         let (part, entry) = (message.part, message.entry)
         if part.publisher == relayHandle { return appendAgain(message, at: now) }
@@ -237,18 +251,25 @@ extension RelayRoom {
             return nil
         }
         let permissions = session.map { members[$0].permissions } ?? RoomPermissions()
-        if usesRoles, let roles = moderation.roles, !roles.mayPublish(entry.sender, permissions, at: now) {
-            refuse(session, message, .forbidden, into: &effects)
-            return nil
+        // Roles that are held decide when the copy has the messages before them.
+        if usesRoles, !moderation.isHolding, let roles = moderation.roles {
+            let isPermitted = entry.change.map { permits($0, by: entry.sender, permissions) } ?? true
+            guard isPermitted, roles.mayPublish(entry.sender, permissions, at: now) else {
+                refuse(session, message, .forbidden, into: &effects)
+                return nil
+            }
         }
-        if let session, members[session].isSetBack {
+        if let session, setBack.contains(session) {
             refuse(session, message, .counterReused, into: &effects)
             return nil
         }
         switch found {
         case .new: return appendAgain(message, at: now)
         case .reused:
-            if let session { members[session].isSetBack = true }
+            if let session {
+                members[session].isSetBack = true
+                setBack.insert(session)
+            }
             refuse(session, message, .counterReused, into: &effects)
         case .tooFarAhead: refuse(session, message, .invalidValue, into: &effects)
         case .tooOld: refuse(session, message, .counterTooOld, into: &effects)

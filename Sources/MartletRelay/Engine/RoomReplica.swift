@@ -33,6 +33,8 @@ struct RoomReplica: Sendable {
     private(set) var earlyByteCount = 0
     private(set) var isReading = false
     private(set) var isLoading = false
+    /// Whether the store has refused the version of the roles in memory, so that a load must bring a later one.
+    private(set) var needsLaterRoles = false
     /// Sessions whose cursors are beyond the copy.
     private(set) var joins: [JoinRequest] = []
 
@@ -125,12 +127,15 @@ struct RoomReplica: Sendable {
     mutating func forgetEnd() { end = 0 }
 
     /// Begins a load; false if one is in progress.
-    mutating func beginLoad() -> Bool {
+    ///
+    /// - Parameter needsLater: Whether the store has refused the version of the roles in memory.
+    mutating func beginLoad(needsLater: Bool) -> Bool {
+        needsLaterRoles = needsLaterRoles || needsLater
         defer { isLoading = true }
         return !isLoading
     }
 
-    mutating func loadEnded() { isLoading = false }
+    mutating func loadEnded() { (isLoading, needsLaterRoles) = (false, false) }
 
     /// Checks that nothing is in progress.
     func check(_ check: inout QuiescenceCheck, lastOffset: UInt64) {

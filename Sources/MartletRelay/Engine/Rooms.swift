@@ -137,6 +137,8 @@ struct Rooms: ~Copyable, Sendable {
         case .reconnected(let handle, let lastReceived):
             with(handle) { $0.reconnected(handle, lastReceived: lastReceived, into: &$1) }
         case .setPermissions(let handle, let permissions):
+            // The later messages of the batch are decided about anew.
+            if rooms.isLive(Int(handle.room)) { closeBatch(of: Int(handle.room)) }
             with(handle) { $0.setPermissions(permissions, handle, into: &$1) }
         case .sendPending(let handle): with(handle) { $0.sendPending(handle, into: &$1) }
         case .publish(let handle, let counter, let body, let layout, let acceptedAt):
@@ -564,7 +566,8 @@ struct Rooms: ~Copyable, Sendable {
     /// Performs the operations of a room that wait.
     private mutating func performOperations(_ index: Int, now: Instant) {
         if let room = batch.room { closeBatch(of: Int(room)) }
-        rooms[index].performOperations(at: wallClock, now: now, batch: &batch, into: &effects)
+        rooms[index].performOperations(
+            isShared: checks != nil, at: wallClock, now: now, batch: &batch, into: &effects)
     }
 
     /// The result of `append`; nil when the store failed.

@@ -92,7 +92,7 @@ extension SessionRouter {
             if let open {
                 join(open, session, permissions, of: slot)
             } else if let handle = relayLinks[slot].sessions[at: index].handle {
-                if configuration.roomRoles != nil { rooms.call(.setPermissions(handle, permissions)) }
+                rooms.call(.setPermissions(handle, permissions))
                 deliverHeld(of: session, of: slot, now: now)
             }
         }

@@ -205,7 +205,7 @@ extension SessionRouter {
         if links[slot].epoch != Epoch(rawValue: 1) { rooms.call(.setFeatures(handle, links[slot].link.features)) }
         if links[slot].connection == nil { rooms.call(.disconnected(handle)) }
         // The policy may have decided anew since the session joined.
-        if configuration.roomRoles != nil, configuration.asksRoomPolicy {
+        if configuration.asksRoomPolicy {
             rooms.call(.setPermissions(handle, relayLinks[slot].sessions[at: index].permissions))
         }
         let isSuspended = relayLinks[slot].sessions[at: index].isSuspended

@@ -319,12 +319,7 @@ struct SessionRouter: LinkServerUser, ~Copyable {
                 try receiveAttachment(type, body, handle, session, credit, at: index, of: slot, now: now)
             }
         }
-        if type == .data {
-            guard relayLinks[slot].sessions[at: index].permissions.contains(.publish) else {
-                return refuseUnpermitted(content, session, credit, of: slot)
-            }
-            return try publish(content, handle, session, credit, of: slot, now: now)
-        }
+        if type == .data { return try publish(content, handle, session, credit, of: slot, now: now) }
         links[slot].link.release(credit, on: session)
         try content.withBody { body throws(LinkError) in
             try deliver(type, body, handle, on: session, at: index, of: slot, now: now)
@@ -424,19 +419,6 @@ struct SessionRouter: LinkServerUser, ~Copyable {
         budget.charge(TurnBudget.messageUnits)
         relayLinks.spend(byteCount: message.byteCount, of: slot, now: now)
         rooms.publish(handle, message, acceptedAt: wallClock)
-    }
-
-    /// Refuses a message of a session that may not publish.
-    private mutating func refuseUnpermitted(
-        _ content: FrameContent, _ session: SessionID, _ credit: Int, of slot: Int
-    ) {
-        budget.charge(TurnBudget.messageUnits)
-        let counter: UInt64? =
-            switch content {
-            case .message(let message): message.counter
-            default: content.withBody { MessageView.counter(in: $0) }
-            }
-        refuse(counter, .forbidden, session, credit, of: slot)
     }
 
     /// Refuses a message by its counter; a message without a counter ends its session.

@@ -210,9 +210,9 @@ export class RoomMachine {
         if (session === undefined || !link.isUsable(session)) return
         for (const message of this.pending.values()) {
             if (message.session === session) continue
-            // The relay adds its fields within maxMessage.
+            // The relay adds its fields within maxMessage. An earlier relay may have accepted more (C-74).
             if (message.content.length > link.limits.maxMessage - relayBytes - messageBytes) {
-                this.fail(message, Code.messageTooLarge)
+                this.fail(message, message.isUncertain ? outcomeUnknown : Code.messageTooLarge)
                 continue
             }
             if (!link.hasRoom(session) || !this.publishNow(message, session, link, now)) break

@@ -70,4 +70,18 @@ import Testing
         for number in 20...30 as ClosedRange<UInt64> { record.insert(countersOf: entries([number * 10 + 5])) }
         #expect(record.gaps.count == DeduplicationWindow.maxGaps)
     }
+
+    //
+    @Test func `messages that a store has read, without digests → the digests of their contents`() {
+        let stamp = RelayStamp(offset: 1, acceptedAt: 7, sender: .alice, device: DeviceID(rawValue: 1))
+        let body = Message(counter: 5, content: MessageContent(text: "five"), relay: stamp).encode()
+        let read = LogEntry(
+            offset: 1, sender: .alice, device: DeviceID(rawValue: 1), counter: 5, acceptedAt: 7,
+            body: EncodedBody(body))
+        var record = DeviceRecord()
+        record.insert(countersOf: [read])
+        let window = DeduplicationWindow(record)
+        #expect(window.find(5, digest: read.contentDigest) == .duplicate(offset: nil))
+        #expect(window.find(5, digest: read.contentDigest &+ 1) == .reused)
+    }
 }

@@ -126,6 +126,19 @@ import Testing
         #expect(effects.count { if case .released("alice", _) = $0 { true } else { false } } == 2)
     }
 
+    //
+    @Test func `a counter is reused behind a waiting message → the waiting one is appended all the same`() {
+        var script = RoomScript("alice")
+        script.fill("alice", 1...1)
+        script.post("alice", 4)
+        #expect(script.drain() == [.append([2])])
+        script.post("alice", 1, MessageContent(text: "another"))
+        #expect(refusals(script.drain(), to: "alice") == [.counterReused])
+        conflict(&script, [entry(2, "bob", 1)])
+        let effects = script.drain()
+        #expect(refusals(effects, to: "alice") == [] && effects.contains(.append([3])))
+    }
+
     //
     @Test func `a waiting message that a later session has published, too, is refused → to the later session`() {
         var script = RoomScript("alice", "bob")
@@ -442,6 +455,61 @@ import Testing
         _ = script.drain()
         loadedRoles(&script, RoomRoles(owner: .alice), version: 1)
         #expect(script.drain().contains(.reset("alice", .storeUnavailable)) && script.rooms.count == 0)
+    }
+
+    //
+    @Test(arguments: [false, true])
+    func `a change of this relay is reported before it is answered → in effect once`(isLoadedFirst: Bool) throws {
+        var script = withRoles("alice", "bob")
+        script.operate("alice", .mute(.bob, seconds: 600), correlation: 1)
+        #expect(script.drain().contains(.saveRoles(isCreation: false)))
+        let saved = script.savedRoles
+        let roles = try #require(saved)
+        changed(&script, end: 0, roles: 2)
+        #expect(script.drain() == [.load("lobby")])
+        if isLoadedFirst { loadedRoles(&script, roles, version: 2) }
+        script.rooms.rolesSaved(script.room, .saved)
+        if !isLoadedFirst { loadedRoles(&script, roles, version: 2) }
+        #expect(script.rooms.rooms[0].rolesVersion == 2)
+        script.post("bob", 1)
+        script.post("alice", 1)
+        let effects = script.drain()
+        #expect(refusals(effects, to: "bob") == [.forbidden] && effects.contains(.append([1])))
+    }
+
+    //
+    @Test func `later roles are loaded before the store refuses those of this relay → not loaded again`() throws {
+        var script = withRoles("alice", "bob")
+        script.operate("alice", .ban(.bob), correlation: 1)
+        _ = script.drain()
+        changed(&script, end: 0, roles: 2)
+        let roles = try #require(
+            try RoomRoles(owner: .alice).applying(.mute(.carol, seconds: 600), by: .owner, at: 5000))
+        loadedRoles(&script, roles, version: 2)
+        _ = script.drain()
+        script.rooms.answered(.saveRoles(script.room, .failure(.rolesChanged)), at: 5000)
+        let effects = script.drain()
+        #expect(!effects.contains(.load("lobby")) && effects.contains(.saveRoles(isCreation: false)))
+        #expect(script.savedRoles?[.bob]?.isBanned == true && script.savedRoles?[.carol]?.mutedUntil ?? 0 > 0)
+    }
+
+    //
+    @Test func `another relay demotes a moderator whose deletion waits → the deletion is refused`() throws {
+        var script = withRoles("alice", "bob")
+        script.fill("alice", 1...1)
+        let owners = try #require(
+            try RoomRoles(owner: .alice).applying(.setRole(.moderator, of: .bob), by: .owner, at: 5000))
+        changed(&script, end: 1, roles: 2)
+        loadedRoles(&script, owners, version: 2)
+        _ = script.drain()
+        let target = MessageID(sender: .alice, device: RoomScript.who("alice").device, counter: 1)
+        try script.post("bob", 1, .delete(MessageReference(target)))
+        #expect(script.drain().contains(.append([2])))
+        let answer = StoreAnswer.append(script.room, upTo: nil, messageCount: 0, .failure(.rolesChanged))
+        script.rooms.answered(answer, at: 5000)
+        _ = script.drain()
+        loadedRoles(&script, RoomRoles(owner: .alice), version: 3)
+        #expect(refusals(script.drain(), to: "bob") == [.forbidden])
     }
 
     //

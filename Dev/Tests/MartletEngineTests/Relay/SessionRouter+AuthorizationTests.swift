@@ -136,6 +136,24 @@ import Testing
         #expect(alice.log.all(Message.self).map(\.text) == ["welcome"])
     }
 
+    //
+    @Test func `a message that was taken before is published again without publish → accepted, later ones refused`() {
+        var permissions = RoomPermissions.all
+        let stage = stage { _ in .granted(permissions) }
+        _ = stage.member("bob", of: .lobby)
+        let alice = stage.member("alice", of: .lobby)
+        alice.text("hello", counter: 5)
+        alice.cut()
+        permissions = [.readHistory]
+        let again = stage.member("alice", of: .lobby)
+        again.text("hello", counter: 5)
+        again.text("world", counter: 6)
+        let accepted = again.log.all(Accepted.self).flatMap(\.runs)
+        #expect(accepted == [AcceptedRun(firstCounter: 5, count: 1, firstOffset: 1)])
+        #expect(refusals(again) == [Receipt.Refusal(counter: 6, code: .forbidden)])
+        #expect(stage.relay.log[.lobby]?.map(\.counter) == [5])
+    }
+
     //
     @Test func `without history a gap replaces the messages before the session, and new ones follow`() {
         let stage = stage { .granted($0.identity.account == .alice ? [.publish] : .all) }

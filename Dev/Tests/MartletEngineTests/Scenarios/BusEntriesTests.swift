@@ -740,6 +740,59 @@ import Testing
         #expect(refusals(script.drain()) == [.forbidden])
     }
 
+    //
+    @Test func `roles are saved, and the log has a message that is published after that → accepted`() {
+        var script = room("alice", "dave", end: 3, roles: RoomRolesConfiguration())
+        script.operate("alice", .mute(AccountName("dave"), seconds: 60), correlation: 1)
+        #expect(script.drain().contains(.saveRoles(isCreation: false)))
+        script.rooms.rolesSaved(.lobby, .saved)
+        #expect(hasRead(script.drain()))
+        // Its device has moved here from relay 2, which has stored the message before the mute.
+        script.post("dave", 1)
+        script.post("dave", 2)
+        var effects = script.drain()
+        #expect(refusals(effects) == [] && appends(effects) == [])
+        missed(&script, [entry(4, "dave", 1)])
+        effects = script.drain()
+        #expect(effects.accepted(by: "dave") == [AcceptedRun(firstCounter: 1, count: 1, firstOffset: 4)])
+        missed(&script, [])
+        #expect(refusals(script.drain()) == [.forbidden])
+    }
+
+    //
+    @Test func `an operation changes nothing → saved, and performed again when the store has other roles`() throws {
+        var script = room("alice", "dave", end: 3, roles: RoomRolesConfiguration())
+        script.operate("alice", .unmute(AccountName("dave")), correlation: 1)
+        var effects = script.drain()
+        #expect(effects.contains(.saveRoles(isCreation: false)) && answer(effects) == nil)
+        script.rooms.answered(.saveRoles(.lobby, .failure(.rolesChanged)), at: 5000)
+        _ = script.drain()
+        answerLoad(&script, try mutedRoles(), upTo: 3)
+        #expect(script.drain().contains(.saveRoles(isCreation: false)))
+        #expect(script.savedRoles?[AccountName("dave")]?.mutedUntil ?? 0 == 0)
+        script.rooms.rolesSaved(.lobby, .saved)
+        effects = script.drain()
+        #expect(answer(effects) == ErrorCode.none)
+    }
+
+    private func answer(_ effects: [RoomScript.Effect]) -> ErrorCode? {
+        for case .sent("alice", .response(let response)) in effects { return response.status }
+        return nil
+    }
+
+    //
+    @Test func `a forwarded message has a reused counter → neither it nor those after it are appended`() {
+        var script = room("alice", end: 3)
+        forward(&script, [entry(7, "carol", 1)])
+        _ = script.drain()
+        script.store()
+        _ = script.drain()
+        forward(&script, [entry(8, "carol", 1, content: MessageContent(text: "another")), entry(9, "carol", 2)])
+        #expect(appends(script.drain()) == [])
+        forward(&script, [entry(8, "carol", 1), entry(9, "carol", 2)])
+        #expect(appends(script.drain()) == [[5]])
+    }
+
     //
     @Test func `loaded roles come after messages that the store does not have → in effect`() throws {
         var script = contended(roles: RoomRolesConfiguration())

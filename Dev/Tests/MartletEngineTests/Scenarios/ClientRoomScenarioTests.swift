@@ -258,6 +258,21 @@ import Testing
         #expect(sent(stage).suffix(1) == [2])
     }
 
+    // C-74
+    @Test func `a message that was handed over, beyond the limit of the next relay → outcomeUnknown`() throws {
+        let stage = ClientStage()
+        let room = stage.goOnline(.lobby)
+        try send(1...1, in: room, on: stage, byteCount: 40_000)
+        stage.end()
+        stage.run(for: .seconds(13))
+        stage.accept()
+        stage.say(Reject(Notice(code: .resumeRejected)))
+        stage.welcome(limits: Limits(maxMessageByteCount: 20_000))
+        stage.say(Reset(session: .first, code: .messageTooLarge))
+        stage.run(for: .seconds(2))
+        #expect(stage.events(in: room).last == .failed(counter: 1, .outcomeUnknown))
+    }
+
     // MARK: Time to live and cancellation
 
     //

@@ -17,8 +17,8 @@ struct HistoryRead: Sendable {
     enum Step: Sendable {
         /// Read these messages; the result is `read`.
         case read(ReadRange)
-        /// The messages of the page.
-        case answer([LogEntry])
+        /// The messages of the page, and the highest offset of the log that it was read from.
+        case answer([LogEntry], head: UInt64)
     }
 
     private enum State: Sendable {
@@ -55,10 +55,10 @@ struct HistoryRead: Sendable {
         switch state {
         case .searching(_, let start, _), .on(let start):
             let start = max(start, first)
-            guard start <= last else { return .answer([]) }
+            guard start <= last else { return .answer([], head: last) }
             return .read(Self.range(from: start, count: min(limit, last - start + 1)))
         case .back(let end, let count):
-            guard end >= first else { return .answer([]) }
+            guard end >= first else { return .answer([], head: last) }
             let count = min(count, end - first + 1)
             state = .back(to: end, count: count)
             return .read(Self.range(from: end - count + 1, count: count))
@@ -75,7 +75,7 @@ struct HistoryRead: Sendable {
         switch state {
         case .searching(let time, let low, let high):
             // The messages before this one are no longer kept.
-            guard let entry = entries.first, entry.offset <= last else { return .answer([]) }
+            guard let entry = entries.first, entry.offset <= last else { return .answer([], head: last) }
             let middle = low + (high - low) / 2
             state =
                 entry.acceptedAt >= time
@@ -83,11 +83,11 @@ struct HistoryRead: Sendable {
                 : .searching(time: time, low: min(max(entry.offset, middle) + 1, high), high: high)
             return next()
         case .on(let start):
-            return .answer(Self.fitting(entries.filter { $0.offset >= start && $0.offset <= last }))
+            return .answer(Self.fitting(entries.filter { $0.offset >= start && $0.offset <= last }), head: last)
         case .back(let end, let count):
             let found = entries.filter { $0.offset <= end }
-            if found.last?.offset == end { return .answer(Self.fitting(found.reversed()).reversed()) }
-            guard count > 1 else { return .answer([]) }
+            if found.last?.offset == end { return .answer(Self.fitting(found.reversed()).reversed(), head: last) }
+            guard count > 1 else { return .answer([], head: last) }
             state = .back(to: end, count: count / 2)
             return next()
         }

@@ -18,7 +18,7 @@ extension RelayRoom {
         }
         // Offsets of another log mean other messages.
         if let wanted = query.log, let present = log.id, wanted != present {
-            return answer(number, with: [], into: &effects)
+            return answer(number, with: [], head: log.lastOffset, into: &effects)
         }
         let read = HistoryRead(query, first: log.firstOffset, last: log.lastOffset)
         perform(history.begin(number, read, for: member), number, for: member, into: &effects)
@@ -49,16 +49,17 @@ extension RelayRoom {
             var range = range
             range.log = log.id
             effects.append(.store(.read(name, id, range)))
-        case .answer(let entries): answer(number, with: entries, into: &effects)
+        case .answer(let entries, let head): answer(number, with: entries, head: head, into: &effects)
         }
     }
 
     private mutating func answer(
-        _ number: UInt64, with entries: [LogEntry], into effects: inout Deque<RoomEffect>
+        _ number: UInt64, with entries: [LogEntry], head: UInt64, into effects: inout Deque<RoomEffect>
     ) {
-        // Messages may have been removed since they were read.
+        // Messages may have been removed since they were read. Later ones than those of the request are not in the page,
+        // so that a page without messages may not name them.
         let first = min(log.firstOffset, entries.first?.offset ?? .max)
-        let room = Opened(head: log.lastOffset, first: first, log: log.id)
+        let room = Opened(head: head, first: first, log: log.id)
         let content = HistoryPage.content(of: room, messages: entries.map(\.body.bytes))
         respond(nil, Response(correlation: number, content: content), into: &effects)
     }

@@ -62,8 +62,7 @@ extension RelayRoom {
         _ result: RolesResult, isShared: Bool, into effects: inout Deque<RoomEffect>
     ) -> [JoinRequest] {
         if result == .changed {
-            moderation.saveRefused()
-            loadRoles(into: &effects)
+            if moderation.saveRefused() { loadRoles(needsLater: true, into: &effects) }
             return []
         }
         switch moderation.saved(result == .saved) {
@@ -74,8 +73,8 @@ extension RelayRoom {
                 conclude(entry.operation, result.refusal ?? entry.refusal, into: &effects)
             }
             // Until the answer, messages were admitted by the earlier roles, although the store had the others. The log
-            // may have some of them before these roles.
-            if result == .saved, isShared, isBusy, publication.entryCount > 0, let roles = moderation.roles {
+            // may have some of them before these roles, and messages of other relays that would be refused.
+            if result == .saved, isShared, !moderation.isHolding, let roles = moderation.roles {
                 holdRoles(roles, version: moderation.version, upTo: .max)
             }
             // Messages and operations alternate, so that operations do not delay messages without end (row 58).
@@ -199,16 +198,19 @@ extension RelayRoom {
     ///
     ///
     /// - Parameters:
+    ///   - isShared: whether other relays change the roles, too. The store then takes an operation without effect as
+    ///     well, since the roles in memory may not be the latest.
     ///   - wallClock: the relay's wall clock in milliseconds since 1970.
     ///   - batch: an empty batch.
     mutating func performOperations(
-        at wallClock: UInt64, now: Instant, batch: inout RoomBatch, into effects: inout Deque<RoomEffect>
+        isShared: Bool, at wallClock: UInt64, now: Instant, batch: inout RoomBatch,
+        into effects: inout Deque<RoomEffect>
     ) {
         guard !publication.isStoring, !replica.isLoading, let roles = moderation.roles else { return }
         var change = RoomModeration.Change(roles: roles)
         while let pending = moderation.next(after: change, now: now) {
             do throws(RoomRefusal) {
-                try perform(pending, &change, at: wallClock, batch: &batch, into: &effects)
+                try perform(pending, &change, isShared: isShared, at: wallClock, batch: &batch, into: &effects)
             } catch {
                 conclude(pending, error, after: &change, into: &effects)
             }
@@ -220,17 +222,16 @@ extension RelayRoom {
     }
 
     private mutating func perform(
-        _ pending: RoomModeration.Pending, _ change: inout RoomModeration.Change, at now: UInt64,
+        _ pending: RoomModeration.Pending, _ change: inout RoomModeration.Change, isShared: Bool, at now: UInt64,
         batch: inout RoomBatch, into effects: inout Deque<RoomEffect>
     ) throws(RoomRefusal) {
         guard let rank = rank(of: pending, in: change.roles) else { throw .forbidden }
         switch pending.operation {
         case .kick(let account) where pending.command != nil:
             let removal = RoomOperation.setRole(nil, of: account)
-            guard let next = try change.roles.applying(removal, by: rank, at: now) else {
-                return conclude(pending, nil, after: &change, into: &effects)
-            }
-            change.roles = next
+            let next = try change.roles.applying(removal, by: rank, at: now)
+            guard next != nil || isShared else { return conclude(pending, nil, after: &change, into: &effects) }
+            if let next { change.roles = next }
             change.operations.append(RoomModeration.Decided(operation: pending, refusal: nil))
         case .kick(let account):
             let slots = members.slots(of: account)
@@ -242,10 +243,9 @@ extension RelayRoom {
         case .announce(let content): try announce(content, pending, at: now, batch: &batch)
         case .listRoles, .ban, .unban, .mute, .unmute, .invite, .setRole, .setAccess:
             guard !concernsRelay(pending.operation) else { throw .reserved }
-            guard let next = try change.roles.applying(pending.operation, by: rank, at: now) else {
-                return conclude(pending, nil, after: &change, into: &effects)
-            }
-            change.roles = next
+            let next = try change.roles.applying(pending.operation, by: rank, at: now)
+            guard next != nil || isShared else { return conclude(pending, nil, after: &change, into: &effects) }
+            if let next { change.roles = next }
             change.operations.append(RoomModeration.Decided(operation: pending, refusal: nil))
         }
     }

@@ -88,7 +88,8 @@ struct RoomModeration: ~Copyable, Neutral, Sendable {
     private(set) var version: UInt64 = 0
     /// Roles that the store has. They take effect when the room has the messages of the log up to an offset.
     private var held: (roles: RoomRoles, version: UInt64, end: UInt64)?
-    private var saving: (roles: RoomRoles, cause: Cause)?
+    /// Roles that the store saves, and their version there.
+    private var saving: (roles: RoomRoles, version: UInt64, cause: Cause)?
     private var waiting = Deque<Pending>()
     /// The instant from which on roles may be saved again.
     private var saveAt = Instant.zero
@@ -161,24 +162,26 @@ struct RoomModeration: ~Copyable, Neutral, Sendable {
     ///
     /// - Parameter byteCount: bytes of their stored form.
     mutating func save(_ roles: RoomRoles, for cause: Cause, byteCount: Int = 0, now: Instant = .zero) {
-        saving = (roles, cause)
+        saving = (roles, version &+ 1, cause)
         saveAt = byteCount > Self.shortByteCount ? now + Self.saveInterval : .zero
     }
 
-    /// The store has answered: the saved roles are in effect. Returns the cause of the change.
+    /// The store has answered: the saved roles are in effect, unless it has reported them, or later ones, before.
+    /// Returns the cause of the change.
     mutating func saved(_ isDurable: Bool) -> Cause? {
         guard let saving = saving.take() else { return nil }
-        if isDurable {
-            roles = saving.roles
-            version &+= 1
-        }
+        if isDurable, saving.version > version { (roles, version) = (saving.roles, saving.version) }
         return saving.cause
     }
 
     /// The store has other roles than those that the operations were decided by. They wait again, before the others.
-    mutating func saveRefused() {
-        guard case .operations(let decided)? = saving.take()?.cause else { return }
-        waiting = Deque(decided.map(\.operation) + waiting.indices.map { waiting[$0] })
+    /// Returns whether later roles are not known yet.
+    mutating func saveRefused() -> Bool {
+        guard let saving = saving.take() else { return false }
+        if case .operations(let decided) = saving.cause {
+            waiting = Deque(decided.map(\.operation) + waiting.indices.map { waiting[$0] })
+        }
+        return knownVersion < saving.version
     }
 
     /// The store has roles, and had messages up to an offset before.

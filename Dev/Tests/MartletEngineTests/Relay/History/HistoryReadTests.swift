@@ -44,7 +44,7 @@ import Testing
             var read = HistoryRead(query, first: first, last: last ?? UInt64(entries.count))
             var step = read.next()
             while case .read(let range) = step { step = read.read(self.read(range), first: first) }
-            guard case .answer(let entries) = step else { return [] }
+            guard case .answer(let entries, _) = step else { return [] }
             return entries.map(\.offset)
         }
     }

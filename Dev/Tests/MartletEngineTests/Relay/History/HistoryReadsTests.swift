@@ -15,7 +15,7 @@ import Testing
 
     /// The offsets of an answer; nil for another step.
     private func answer(_ step: HistoryRead.Step?) -> [UInt64]? {
-        guard case .answer(let entries)? = step else { return nil }
+        guard case .answer(let entries, _)? = step else { return nil }
         return entries.map(\.offset)
     }
 

@@ -48,6 +48,23 @@ import Testing
         #expect(script.rooms.deadline == nil)
     }
 
+    //
+    @Test func `messages are stored while a page is read → the head is that of the request`() throws {
+        var script = RoomScript("alice", "bob")
+        script.fill("alice", 1...9)
+        let query = HistoryQuery(.acceptedFrom(.max), limit: 3)
+        #expect(ask(&script, "bob", 7, query) == [.readHistory("bob", request: 1, 5...5)])
+        script.fill("alice", 10...12)
+        for offset in [5, 8, 9] as [UInt64] {
+            script.read("bob", request: 1, offset...offset)
+            if let found = page(script.drain(), 7, query) {
+                #expect(found.messages.isEmpty && found.head == 9)
+                return
+            }
+        }
+        Issue.record("no page")
+    }
+
     //
     @Test func `a page changes neither the cursor nor the delivery of its reader`() {
         var script = RoomScript("alice", "bob")
