@@ -225,6 +225,7 @@ struct PostgresStoreTests {
         let after = try #require(try await store.load(.lobby).devices[device()])
         let before = try #require(devices[device()])
         #expect(after.watermark == 28 && (1...27).allSatisfy { after.digests[$0] == before.digests[$0] })
+        #expect((1...28).allSatisfy { after.digests[$0] != 0 })
         #expect(try await sql("SELECT byte_count = (SELECT sum(byte_count) FROM batches) FROM rooms") == "t")
         await store.close()
     }

@@ -25,7 +25,9 @@ enum FanOut {
                     "\(decimal(3 * three / one)) times as many with three processors")
                 // A burst of one publisher is in appends of different sizes in each run.
                 guard bus == .nats, publisherCount > 1 else { continue }
-                bars.check("deliveries of three relays' processors by those of one", 3 * three / one, atLeast: 2.5)
+                bars.check(
+                    "deliveries of three relays' processors by those of one, three publishers", 3 * three / one,
+                    atLeast: 2.5)
             }
         }
     }

@@ -174,6 +174,8 @@ package struct ClientLink: ~Copyable {
                 failure = LinkError(error)
             }
             if let failure {
+                // What arrived before the fault precedes the frames of the next connection.
+                if wasEstablished { _ = try? takeArrivals(on: id, &user, now: now) }
                 feed(.failed(failure.code), now: now)
                 return performSteps(&user, now: now)
             }
@@ -210,6 +212,12 @@ package struct ClientLink: ~Copyable {
         if case .deliver(let session, let credit) = reception {
             try user.receive(header.type, content, on: session, credit, &link, now: now)
         }
+        return try takeArrivals(on: id, &user, now: now)
+    }
+
+    private mutating func takeArrivals(
+        on id: ConnectionID, _ user: inout some ClientLinkUser & ~Copyable, now: Instant
+    ) throws(LinkError) -> FramerStep {
         while let arrival = try link.nextArrival(now: now) {
             switch arrival {
             case .event(let event):

@@ -688,6 +688,7 @@ package struct LinkServer: ~Copyable {
             user.linkResumed(link, admission.identity.claims, now: now)
             attach(link, to: slot, &user, now: now)
             user.links[link].link.confirm(point.positions, now: now)
+            _ = try? user.takeArrivals(of: link, now: now)
             resumed = user.links[link].link.positions
             note(.resumed(who, user.links[link].id, epoch: user.links[link].epoch), on: slot, &user)
         } else {
@@ -946,6 +947,8 @@ package struct LinkServer: ~Copyable {
         guard let link = connections[slot].linkSlot, user.links.isLive(link),
             user.links[link].detach(slot, lastReceived: lastReceived)
         else { return }
+        // What arrived before a fault of the connection precedes the frames of the next one.
+        _ = try? user.takeArrivals(of: link, now: now)
         user.links.suspend(link, now: now)
         user.linkSuspended(link, now: now)
         note(.suspended(user.links[link].who, user.links[link].id), on: slot, &user)

@@ -16,7 +16,7 @@ import Testing
             let history = try await store.read(range, of: .lobby)
             step = read.read(history.entries, first: history.firstOffset)
         }
-        guard case .answer(let entries) = step else { return [] }
+        guard case .answer(let entries, _) = step else { return [] }
         return entries.map(\.offset)
     }
 

@@ -266,8 +266,12 @@ package final class Simulation {
         for device in devices {
             let condition = condition(of: device)
             guard !device.progress.observe(condition, count: device.progressCount, now: now) else { continue }
-            let sent = device.hasUnsettled ? "has messages to send" : "has messages to get"
-            let detail = condition == .disconnected ? "is not connected" : sent
+            let detail =
+                switch condition {
+                case .disconnected: "is not connected"
+                case _ where device.hasUnsettled: "has messages to send"
+                default: "has messages to get: \(allMissing(on: device))"
+                }
             ledger.fail(.progressIsMade, "device \(device.id) \(detail), for \(ProgressMonitor.limit)")
         }
         if let request = requests.overdue(now: now) {
@@ -284,6 +288,13 @@ package final class Simulation {
         guard world.isPathIntact(of: device.client) else { return .exempt }
         let isBusy = device.hasUnsettled || rooms.contains { missing($0, on: device) != nil }
         return isBusy ? .busy : .exempt
+    }
+
+    private func allMissing(on device: SimulatedDevice) -> String {
+        let places = rooms.compactMap { room in
+            missing(room, on: device).map { "\(device.lastKnown(room)) of \($0) in \(room)" }
+        }
+        return places.joined(separator: ", ")
     }
 
     /// The first offset that the device must still deliver.

@@ -43,6 +43,25 @@ import Testing
         #expect(peer.log.last(Accepted.self) != nil)
     }
 
+    // S-23
+    @Test func `an acknowledgement in front of a fault of its frame → taken, so that the link holds none`() throws {
+        let stage = RelayStage()
+        let alice = stage.member("alice", of: .lobby)
+        let bob = stage.member("bob", of: .lobby)
+        alice.text("hello", counter: 1)
+        let parts = [
+            SessionAck(session: .first, cumulative: 2, creditLimit: 1 << 20),
+            SessionAck(session: .control, cumulative: 1_000_000, creditLimit: 0),
+        ]
+        let who = DeviceKey(account: .bob, device: DeviceID(rawValue: 1))
+        let found = stage.relay.engine.sessions.links.slot(of: who)
+        let slot = try #require(found)
+        bob.say(Ack(echo: nil, linkCredit: 1 << 20, sessions: parts))
+        #expect(bob.closedAt != nil)
+        #expect(stage.relay.engine.sessions.links[slot].suspendedAt != nil)
+        #expect(stage.relay.engine.sessions.links[slot].link.arrivals.count == 0)
+    }
+
     //
     @Test func `600 messages in one read are processed 256 a turn, and reading is paused meanwhile`() throws {
         let stage = RelayStage()
