@@ -173,8 +173,8 @@ package struct MessageLedger: Sendable {
         return fail(from: sessionUpTo + 1, to: end)
     }
 
-    /// Fails the messages that were handed to the current session only, and that its server has not taken because of its
-    /// limits. Returns their counters.
+    /// Fails the messages that were handed to the current session only, and that exceed the limits of its server, which
+    /// has not taken them. Returns their counters.
     mutating func failFirstHandedOver(beyond limits: Limits) -> [UInt64] {
         var refused: [UInt64] = []
         var index = index(from: earlierUpTo + 1)

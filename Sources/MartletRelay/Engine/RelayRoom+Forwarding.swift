@@ -80,7 +80,7 @@ extension RelayRoom {
             switch windows[window].find(entry.counter, digest: digest) {
             case .duplicate: break
             // The messages after one that is not taken would overtake it.
-            case .new where before == windows[window].lastAppended && mayAppend(forwarded: entry, at: now):
+            case .new where before == windows[window].lastAppended && mayAppend(forwarded: entry):
                 append(forwarded: entry, in: window, digest: digest)
             case .new, .reused, .tooOld, .tooFarAhead: return
             }
@@ -88,9 +88,11 @@ extension RelayRoom {
         }
     }
 
-    private func mayAppend(forwarded entry: LogEntry, at now: UInt64) -> Bool {
+    private func mayAppend(forwarded entry: LogEntry) -> Bool {
         guard !publication.isFull else { return false }
-        if usesRoles, moderation.roles?.mayPublish(entry.sender, RoomPermissions(), at: now) == false { return false }
+        if usesRoles, moderation.roles?.mayPublish(entry.sender, RoomPermissions(), at: entry.acceptedAt) == false {
+            return false
+        }
         guard let change = entry.change else { return true }
         return permits(change, by: entry.sender, RoomPermissions()) && mayErase(by: change, of: entry.sender)
     }

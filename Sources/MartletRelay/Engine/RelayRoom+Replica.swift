@@ -254,7 +254,8 @@ extension RelayRoom {
         // Roles that are held decide when the copy has the messages before them.
         if usesRoles, !moderation.isHolding, let roles = moderation.roles {
             let isPermitted = entry.change.map { permits($0, by: entry.sender, permissions) } ?? true
-            guard isPermitted, roles.mayPublish(entry.sender, permissions, at: now) else {
+            // A different relay may have refused the message before a mute has ended.
+            guard isPermitted, roles.mayPublish(entry.sender, permissions, at: entry.acceptedAt) else {
                 refuse(session, message, .forbidden, into: &effects)
                 return nil
             }

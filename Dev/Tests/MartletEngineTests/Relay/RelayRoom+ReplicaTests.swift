@@ -407,6 +407,21 @@ import Testing
         #expect(refusals(script.drain(), to: "bob") == [.forbidden])
     }
 
+    //
+    @Test func `a mute that ends while a message of its account waits → the message is refused all the same`() throws {
+        var script = withRoles("alice", "bob")
+        script.post("bob", 1)
+        _ = script.drain()
+        script.rooms.answered(
+            .append(script.room, upTo: nil, messageCount: 0, .failure(.rolesChanged)), at: 5000)
+        _ = script.drain()
+        // From 0.9 s to 2.9 s. The message is of 1.001 s, and the roles are loaded at 5 s.
+        let roles = try #require(
+            try RoomRoles(owner: .alice).applying(.mute(.bob, seconds: 2), by: .owner, at: 900))
+        loadedRoles(&script, roles, version: 2)
+        #expect(refusals(script.drain(), to: "bob") == [.forbidden])
+    }
+
     //
     @Test func `another relay has banned a member → its session is reset, and its waiting message is not stored`()
         throws

@@ -56,8 +56,8 @@ extension RelayRoom {
     private mutating func answer(
         _ number: UInt64, with entries: [LogEntry], head: UInt64, into effects: inout Deque<RoomEffect>
     ) {
-        // Messages may have been removed since they were read. Later ones than those of the request are not in the page,
-        // so that a page without messages may not name them.
+        // Messages may have been removed since they were read. The page has none that were stored after its request, so
+        // that one without messages may not name them.
         let first = min(log.firstOffset, entries.first?.offset ?? .max)
         let room = Opened(head: head, first: first, log: log.id)
         let content = HistoryPage.content(of: room, messages: entries.map(\.body.bytes))
