@@ -176,6 +176,7 @@ package struct ClientLink: ~Copyable {
             if let failure {
                 // What arrived before the fault precedes the frames of the next connection.
                 if wasEstablished { _ = try? takeArrivals(on: id, &user, now: now) }
+                guard connection.isReceiving(on: id) else { return }
                 feed(.failed(failure.code), now: now)
                 return performSteps(&user, now: now)
             }
