@@ -100,7 +100,8 @@ extension RelayRoom {
 
     /// Reads the messages of other relays that the copy misses. A waiting append brings them as well.
     mutating func readMissed(now: Instant, into effects: inout Deque<RoomEffect>) {
-        let isDelayed = members.remote.count > 0
+        // Nothing is appended while roles are held, which only a read ends.
+        let isDelayed = members.remote.count > 0 && !(usesRoles && moderation.isHolding)
         guard !hasWaiting, replica.beginRead(after: log.lastOffset, isDelayed: isDelayed, now: now) else { return }
         let range = ReadRange(
             from: log.lastOffset &+ 1, maxCount: RelayRoom.readCount, maxByteCount: RelayRoom.readByteCount,
