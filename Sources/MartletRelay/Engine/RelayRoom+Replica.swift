@@ -156,6 +156,8 @@ extension RelayRoom {
         expelUnentitled(members.slots.filter { members.isPresent($0) }, into: &effects)
         expelAttachments(.roomForbidden, into: &effects)
         _ = advance(by: [], at: now, into: &effects)
+        // Messages and operations alternate (Specs/hostile.md row 58).
+        startStoring(into: &effects)
     }
 
     /// Takes messages of other relays, and admits the waiting ones of this relay again. False if one of them cannot
