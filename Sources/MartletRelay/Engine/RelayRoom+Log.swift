@@ -277,10 +277,11 @@ extension RelayRoom {
         }
         resetAwaiting(into: &effects)
         discardAttachments(.storeUnavailable, into: &effects)
-        // Closed sessions may also wait for requests, whose answers will find no room.
+        // Closed sessions may also wait for requests, whose answers will find no room. Their acceptances precede the
+        // close.
         for slot in members.slots where members.isLive(slot) {
-            effects.append(.reset(members[slot].key, .storeUnavailable))
-            leave(handle(slot), into: &effects)
+            effects.append(.closed(members[slot].key))
+            members.remove(slot)
         }
     }
 

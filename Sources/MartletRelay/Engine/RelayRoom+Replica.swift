@@ -36,7 +36,7 @@ extension RelayRoom {
         if !(usesRoles && moderation.isHolding) { loadRoles(needsLater: true, into: &effects) }
     }
 
-    /// Loads the roles that another relay has changed.
+    /// Loads the roles of the store.
     ///
     /// - Parameter needsLater: Whether the store has refused the version of those in memory.
     mutating func loadRoles(needsLater: Bool, into effects: inout Deque<RoomEffect>) {
@@ -48,6 +48,7 @@ extension RelayRoom {
         guard case .ready = state else { return true }
         guard found.log == log.id else { return false }
         replica.note(end: found.lastOffset)
+        if usesRoles { moderation.noteEnd(found.lastOffset, ofVersion: found.rolesVersion) }
         if found.rolesVersion > (usesRoles ? moderation.knownVersion : 0) {
             loadRoles(needsLater: false, into: &effects)
         }
@@ -112,7 +113,7 @@ extension RelayRoom {
 
     /// The result of `readMissed`; nil when the store failed. False if the copy cannot continue.
     mutating func missedRead(_ history: RoomHistory?, at now: UInt64, into effects: inout Deque<RoomEffect>) -> Bool {
-        replica.readEnded()
+        let isCurrent = replica.readEnded()
         guard let history else { return false }
         // The answer of the append has the messages.
         guard !(isBusy && publication.isStoring) else { return true }
@@ -123,6 +124,8 @@ extension RelayRoom {
             replica.continueRead()
             return missed.isEmpty || advance(by: missed, at: now, into: &effects)
         }
+        // The store may have had later messages before the roles that are held.
+        guard isCurrent else { return true }
         // The store has no more messages, although it has reported them or sessions have seen them.
         replica.forgetEnd()
         admitAwaiting(upTo: .max, into: &effects)
@@ -146,7 +149,7 @@ extension RelayRoom {
     /// roles may forbid them now.
     mutating func holdRoles(_ roles: RoomRoles, version: UInt64, upTo end: UInt64) {
         moderation.hold(roles, version: version, upTo: end)
-        replica.noteUnsent(upTo: end)
+        replica.noteHold(upTo: end)
     }
 
     /// Held roles take effect, if the copy has the messages before them, as if this relay had saved them. The waiting

@@ -8,7 +8,7 @@ import MartletWire
 /// | current | nothing | `note`, with an end beyond the copy |
 /// | behind | the highest known end | `take(upTo:)`; an append that the store refuses brings the messages, too |
 /// | reading | the same, one read of the store | `readEnded` |
-/// | loading | one load of the roles, while nothing is appended | `loadEnded` |
+/// | loading | one load of the roles, while nothing is appended, and whether they must be later than those in memory | `loadEnded` |
 /// | awaited | sessions that have seen messages beyond the copy | `takeJoins`, when the copy has them |
 /// | delayed | the same as behind, the instant of the read | `beginRead`; `endDelay`, when the bus has brought messages |
 ///
@@ -32,6 +32,8 @@ struct RoomReplica: Sendable {
     private var early: [[LogEntry]] = []
     private(set) var earlyByteCount = 0
     private(set) var isReading = false
+    /// Whether the read began before the store had the roles that are held.
+    private var isReadEarlier = false
     private(set) var isLoading = false
     /// Whether the store has refused the version of the roles in memory, so that a load must bring a later one.
     private(set) var needsLaterRoles = false
@@ -78,10 +80,15 @@ struct RoomReplica: Sendable {
         }
         readAt = nil
         isReading = true
+        isReadEarlier = false
         return true
     }
 
-    mutating func readEnded() { isReading = false }
+    /// A read has ended. Returns whether it began after the store had the roles that are held.
+    mutating func readEnded() -> Bool {
+        isReading = false
+        return !isReadEarlier
+    }
 
     /// A read has brought messages. One of further messages is not delayed.
     mutating func continueRead() { readAt = .zero }
@@ -96,6 +103,12 @@ struct RoomReplica: Sendable {
 
     /// Whether messages of the bus wait.
     var hasEarly: Bool { !early.isEmpty }
+
+    /// Roles take effect when the copy has the messages up to an offset.
+    mutating func noteHold(upTo offset: UInt64) {
+        isReadEarlier = isReading
+        noteUnsent(upTo: offset)
+    }
 
     /// Another relay has stored messages up to an offset, which the bus does not bring: a read is not delayed.
     mutating func noteUnsent(upTo offset: UInt64) {

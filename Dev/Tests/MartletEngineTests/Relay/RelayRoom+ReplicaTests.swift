@@ -371,6 +371,20 @@ import Testing
         #expect(script.drain() == [.reset("alice", .storeUnavailable)])
     }
 
+    //
+    @Test func `the store has another log, while a closed session has an acceptance → sent before the close`() {
+        var script = RoomScript("alice", "bob", snapshot: RoomSnapshot(log: LogID(rawValue: 1)))
+        script.post("alice", 1)
+        _ = script.drain()
+        script.with("alice") { $0.receive(.close($1)) }
+        _ = script.drain()
+        script.store()
+        changed(&script, log: LogID(rawValue: 2), end: 0)
+        let effects = script.drain()
+        #expect(effects.accepted(by: "alice") == [AcceptedRun(firstCounter: 1, count: 1, firstOffset: 1)])
+        #expect(effects.contains(.closed("alice")) && effects.contains(.reset("bob", .storeUnavailable)))
+    }
+
     //
     @Test func `a read of a log that was replaced → the sessions are reset, and no message of the other log is sent`() {
         var script = RoomScript("alice", snapshot: RoomSnapshot(log: LogID(rawValue: 1)))

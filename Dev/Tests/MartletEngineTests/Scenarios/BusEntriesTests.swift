@@ -759,6 +759,69 @@ import Testing
         #expect(refusals(script.drain()) == [.forbidden])
     }
 
+    /// A room of alice and dave up to offset 3, in which this relay has saved that dave is muted.
+    private func withSavedMute() -> RoomScript {
+        var script = room("alice", "dave", end: 3, roles: RoomRolesConfiguration())
+        script.operate("alice", .mute(AccountName("dave"), seconds: 60), correlation: 1)
+        _ = script.drain()
+        script.rooms.rolesSaved(.lobby, .saved)
+        return script
+    }
+
+    //
+    @Test func `each read of a hold finds messages → in effect at the end that the store reports for the roles`() {
+        var script = withSavedMute()
+        #expect(hasRead(script.drain()))
+        script.post("alice", 1)
+        reported(&script, end: 5, roles: 1)
+        missed(&script, [entry(4)])
+        #expect(appends(script.drain()) == [])
+        reported(&script, end: 6, roles: 2)
+        missed(&script, [entry(5)])
+        #expect(appends(script.drain()) == [])
+        missed(&script, [entry(6), entry(7)])
+        #expect(appends(script.drain()) == [[8]])
+    }
+
+    //
+    @Test func `a read that began before the store had saved roles finds nothing → still held, and read again`() {
+        var script = room("alice", "dave", end: 3, roles: RoomRolesConfiguration())
+        reported(&script, end: 4)
+        _ = script.drain()
+        #expect(hasRead(later(&script)))
+        script.operate("alice", .mute(AccountName("dave"), seconds: 60), correlation: 1)
+        _ = script.drain()
+        script.rooms.rolesSaved(.lobby, .saved)
+        script.post("dave", 1)
+        missed(&script, [])
+        let effects = script.drain()
+        #expect(hasRead(effects) && refusals(effects) == [])
+        missed(&script, [entry(4, "dave", 1)])
+        #expect(
+            script.drain().accepted(by: "dave") == [AcceptedRun(firstCounter: 1, count: 1, firstOffset: 4)])
+    }
+
+    //
+    @Test func `messages of the bus arrive in the turn in which roles are saved → the read is not delayed`() {
+        var script = withSavedMute()
+        receive(&script, entries(4...4))
+        #expect(hasRead(script.drain()))
+    }
+
+    // R-209, Specs/hostile.md row 58
+    @Test func `a message and an operation wait for the end of a hold → the message is appended first`() {
+        var script = withSavedMute()
+        _ = script.drain()
+        script.post("alice", 1)
+        script.operate("alice", .unmute(AccountName("dave")), correlation: 2)
+        _ = script.drain()
+        missed(&script, [])
+        let effects = script.drain()
+        #expect(appends(effects) == [[4]] && !effects.contains(.saveRoles(isCreation: false)))
+        script.store()
+        #expect(script.drain().contains(.saveRoles(isCreation: false)))
+    }
+
     //
     @Test func `an operation changes nothing → saved, and performed again when the store has other roles`() throws {
         var script = room("alice", "dave", end: 3, roles: RoomRolesConfiguration())

@@ -7,8 +7,8 @@ import MartletWire
 /// |---|---|---|
 /// | not created | nothing | `saved`, when an account has created the room |
 /// | settled | the roles, the instant from which on they may be saved again | `save` |
-/// | saving | the roles in effect, those that are saved, the cause of the change | `saved` |
-/// | holding | the roles in effect, those of another relay, the end of the log before them | `takeHeld`, when the room has these messages |
+/// | saving | the roles in effect, those that are saved with their version, the cause of the change | `saved` |
+/// | holding | the roles in effect, those of the store, the end of the log before them | `takeHeld`, when the room has these messages |
 ///
 /// | state of an operation | owns | ends |
 /// |---|---|---|
@@ -186,6 +186,11 @@ struct RoomModeration: ~Copyable, Neutral, Sendable {
 
     /// The store has roles, and had messages up to an offset before.
     mutating func hold(_ roles: RoomRoles, version: UInt64, upTo end: UInt64) { held = (roles, version, end) }
+
+    /// The store had messages up to an offset when its roles had a version.
+    mutating func noteEnd(_ offset: UInt64, ofVersion version: UInt64) {
+        if let held, held.version <= version { self.held?.end = min(held.end, offset) }
+    }
 
     /// The room has all messages of the log.
     mutating func endHold() { held?.end = 0 }
