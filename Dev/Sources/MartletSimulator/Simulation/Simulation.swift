@@ -30,8 +30,8 @@ package final class Simulation {
     private var attachments = AttachmentLedger()
     /// The roles of rooms; nil if the relay keeps none.
     private var roles: RoleLedger?
-    /// Operations on rooms that were performed.
-    private var operationCount = 0
+    /// The operations of `settleRoles` that are not performed.
+    private var awaitedOperations: Set<RequestLedger.Key> = []
     /// The room policy of a relay that keeps roles.
     private var rolePolicy: ((RoomAuthorizationRequest) -> RoomDecision?)?
     private var random: SeededRandom
@@ -760,24 +760,26 @@ package final class Simulation {
     }
 
     /// Requests an operation.
-    func operate(_ operation: RoomOperation, in room: RoomName) {
+    @discardableResult
+    func operate(_ operation: RoomOperation, in room: RoomName) -> RequestLedger.Key? {
         let device = administrator
-        guard device.isRunning, let id = device.rooms[room] else { return }
-        world.act(device.client) { engine, now in
+        guard device.isRunning, let id = device.rooms[room] else { return nil }
+        return world.act(device.client) { engine, now in
             guard
                 let number = try? engine.request(
                     operation.method.name, content: operation.content, to: nil, in: id,
                     deadline: Simulation.operationTimeout, now: now)
-            else { return }
+            else { return nil }
             let key = RequestLedger.Key(device: device.id, start: device.startCount, number: number)
             roles?.sent(key, operation, in: room, at: wallClock)
+            return key
         }
     }
 
     /// The outcome of an operation; false for another request.
     private func operationEnded(_ key: RequestLedger.Key, _ outcome: RequestOutcome) -> Bool {
         guard let (isDone, fault) = roles?.ended(key, outcome) else { return false }
-        if isDone { operationCount += 1 }
+        if isDone { awaitedOperations.remove(key) }
         if let fault { ledger.fail(.rolesAreEnforced, fault) }
         return true
     }
@@ -826,16 +828,15 @@ package final class Simulation {
             guard world.now - start < Simulation.rolesTimeout else {
                 return ledger.fail(.progressIsMade, "roles are not removed")
             }
-            let before = operationCount
-            var sentCount = 0
+            awaitedOperations = []
+            var areSent = true
             for room in rooms where roles?.roles(of: room) != nil {
                 for operation in removals(in: room) + [.setAccess(.open)] {
-                    operate(operation, in: room)
-                    sentCount += 1
+                    if let key = operate(operation, in: room) { awaitedOperations.insert(key) } else { areSent = false }
                 }
             }
             run(for: Simulation.operationTimeout + .seconds(1))
-            isClean = operationCount - before >= sentCount && rooms.allSatisfy { removals(in: $0).isEmpty }
+            isClean = areSent && awaitedOperations.isEmpty && rooms.allSatisfy { removals(in: $0).isEmpty }
         }
     }
 
